@@ -9,8 +9,9 @@ from chaffinch.counts.kernels import BLOCK, count, weigh
 from chaffinch.table.codes import Codes
 
 
-@pytest.mark.parametrize("n_rows", [0, 1, BLOCK, BLOCK + 3])
-def test_cliques_of_mixed_widths_are_counted_as_numpy_does(n_rows):
+@pytest.mark.parametrize("stretch", [BLOCK, 2 * BLOCK])
+@pytest.mark.parametrize("n_rows", [0, 1, BLOCK, BLOCK + 3, 3 * BLOCK + 5])
+def test_cliques_of_mixed_widths_are_counted_as_numpy_does(n_rows, stretch):
     rng = np.random.default_rng(n_rows)
     sizes = (3, 300, 70_000)
     columns = [rng.integers(0, size, n_rows).astype(np.uint32) for size in sizes]
@@ -22,7 +23,7 @@ def test_cliques_of_mixed_widths_are_counted_as_numpy_does(n_rows):
     layout = (offsets, ends, codes.groups[flat], codes.rows[flat], np.array(sizes)[flat], *codes.matrices, n_rows)
     weights = rng.random(n_rows)
     counts, summed = np.zeros(sum(cells), dtype=np.int64), np.zeros(sum(cells))
-    count(counts, *layout)
+    count(counts, *layout, stretch)
     weigh(summed, *layout, weights)
     for clique, offset, size in zip(cliques, offsets, cells, strict=True):
         keys = np.zeros(n_rows, dtype=np.int64)

@@ -5,11 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Protocol, runtime_checkable
 
+import numpy as np
+from numpy.typing import NDArray
+
 from ..table.scan import CodedBatch
 from ..table.schema import Schema
 from .marginal import Marginal
 
-__all__ = ["Counter", "RowCounter"]
+__all__ = ["Columns", "Counter", "EntropyCounter", "RowCounter"]
+
+Columns = tuple[int, ...]
+"""Positions of columns among the modelled ones, ascending."""
 
 
 @runtime_checkable
@@ -37,3 +43,11 @@ class RowCounter(Counter, Protocol):
 
     def coded(self) -> Iterator[CodedBatch]:
         """Return batches of the codes of all columns, with the weights that records count by."""
+
+
+@runtime_checkable
+class EntropyCounter(Counter, Protocol):
+    """A counter that reduces tables to their entropies where it counts them, so that wide tables need not travel: searches ask it for these."""
+
+    def entropies(self, sets: list[Columns]) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+        """Return the joint entropy in nats and the number of filled cells of each set of columns; -1 cells for a set that it leaves to `marginals`."""

@@ -1,7 +1,7 @@
 """Joint entropies of many sets of columns at once: what searches for structure feed on.
 
 I(child; parents) = H(child) + H(parents) - H(parents and child), so a search over a thousand families needs the
-entropies of the sets, each once. In memory, sets that begin alike share their work and no table is built; on other
+entropies of the sets, each once. In memory and in a stream of codes sets that begin alike share their work; on other
 engines the marginals are counted, a bounded number of cells at a time.
 """
 
@@ -16,14 +16,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._base.threads import thread_count, thread_map
-from .counter import Counter
+from .counter import Columns, Counter, EntropyCounter
 from .memory import MemoryCounter
+from .plan import runs_of
 from .scores import entropy
 
 __all__ = ["MOST_MASKED", "Columns", "JointEntropies", "every_entropy", "joint_entropies", "masks_up_to"]
-
-Columns = tuple[int, ...]
-"""Positions of columns among the modelled ones, ascending."""
 
 MOST_MASKED = 16
 """Columns up to which sets are written as bit masks: entropies then stand in an array with a place for every set."""
@@ -99,7 +97,7 @@ def every_entropy(counter: Counter, width: int) -> tuple[NDArray[np.float64], ND
     if _counted_in_place(counter):
         values[masks], filled[masks] = _in_memory(counter, sets, rows, widths)  # type: ignore[arg-type]
     else:
-        values[masks], filled[masks] = _from_marginals(counter, sets)
+        values[masks], filled[masks] = _elsewhere(counter, sets)
     values[0], filled[0] = 0.0, 1
     return values, filled
 
@@ -108,7 +106,18 @@ def joint_entropies(counter: Counter, sets: list[Columns]) -> tuple[NDArray[np.f
     """Return the entropy and the number of filled cells of each set (sorted, none empty)."""
     if _counted_in_place(counter):
         return _in_memory(counter, sets, *padded(sets))  # type: ignore[arg-type]
-    return _from_marginals(counter, sets)
+    return _elsewhere(counter, sets)
+
+
+def _elsewhere(counter: Counter, sets: list[Columns]) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    """Entropies from a counter that is no table in memory: its own where it has them, of its marginals otherwise."""
+    if not isinstance(counter, EntropyCounter) or counter.n_rows == 0:
+        return _from_marginals(counter, sets)
+    values, filled = counter.entropies(sets)
+    left = np.flatnonzero(filled < 0)
+    if len(left):
+        values[left], filled[left] = _from_marginals(counter, [sets[q] for q in left])
+    return values, filled
 
 
 def _counted_in_place(counter: Counter) -> bool:
@@ -143,17 +152,7 @@ def _from_marginals(counter: Counter, sets: list[Columns]) -> tuple[NDArray[np.f
 
 def batches(cells: list[int]) -> Iterator[list[int]]:
     """Return positions in runs whose tables together stay small enough to hold."""
-    run: list[int] = []
-    total = 0
-    for q, size in enumerate(cells):
-        size = min(size, MOST_CELLS // 8)
-        if run and total + size > MOST_CELLS:
-            yield run
-            run, total = [], 0
-        run.append(q)
-        total += size
-    if run:
-        yield run
+    return runs_of([min(size, MOST_CELLS // 8) for size in cells], MOST_CELLS)
 
 
 def scratch(counter: MemoryCounter, width: int) -> int:

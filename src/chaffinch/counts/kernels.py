@@ -11,7 +11,7 @@ from __future__ import annotations
 import numba
 import numpy as np
 
-__all__ = ["count", "weigh"]
+__all__ = ["bump", "count", "entropies", "family_sums", "folded", "renumber", "shortfall", "weigh"]
 
 BLOCK = 4096
 
@@ -51,21 +51,24 @@ def _keys(key, first, last, groups, rows, sizes, c8, c16, c32, start, stop):  # 
 
 
 @numba.njit(nogil=True, cache=True)
-def count(out, offsets, ends, groups, rows, sizes, c8, c16, c32, n_rows):  # type: ignore[no-untyped-def]
+def count(out, offsets, ends, groups, rows, sizes, c8, c16, c32, n_rows, stretch):  # type: ignore[no-untyped-def]
     """Add to `out` the counts of several cliques in one pass over the rows.
 
     Clique q owns the cells from `offsets[q]` on and the columns `ends[q]` to `ends[q + 1]` of the list
-    (`groups`, `rows`, `sizes`). All of its cell numbers must fit in 32 bits.
+    (`groups`, `rows`, `sizes`). All of its cell numbers must fit in 32 bits. One clique after the other counts a stretch of rows: few
+    where all tables lie in the processor's near memory together, many where one does at a time.
     """
     buffer = np.empty(BLOCK, dtype=np.uint32)
-    for start in range(0, n_rows, BLOCK):
-        stop = min(start + BLOCK, n_rows)
-        key = buffer[: stop - start]
+    for first in range(0, n_rows, stretch):
+        last = min(first + stretch, n_rows)
         for q in range(offsets.size):
-            _keys(key, ends[q], ends[q + 1], groups, rows, sizes, c8, c16, c32, start, stop)
             cells = out[offsets[q] :]
-            for i in range(key.size):
-                cells[key[i]] += 1
+            for start in range(first, last, BLOCK):
+                stop = min(start + BLOCK, last)
+                key = buffer[: stop - start]
+                _keys(key, ends[q], ends[q + 1], groups, rows, sizes, c8, c16, c32, start, stop)
+                for i in range(key.size):
+                    cells[key[i]] += 1
 
 
 @numba.njit(nogil=True, cache=True)
@@ -80,6 +83,31 @@ def weigh(out, offsets, ends, groups, rows, sizes, c8, c16, c32, n_rows, weights
             cells = out[offsets[q] :]
             for i in range(key.size):
                 cells[key[i]] += weights[start + i]
+
+
+@numba.njit(nogil=True, cache=True)
+def folded(key, codes, size):  # type: ignore[no-untyped-def]
+    """Return cell numbers with one more column: `key * size + code`."""
+    out = np.empty(key.size, dtype=np.uint32)
+    for i in range(key.size):
+        out[i] = key[i] * size + codes[i]
+    return out
+
+
+@numba.njit(nogil=True, cache=True)
+def renumber(keys, numbers, distinct):  # type: ignore[no-untyped-def]
+    """Put numbers in order of first appearance in the place of keys, from 0 on; return how many there are now.
+
+    `numbers` has one more than the number of each key that was seen before, 0 for the others; `distinct` were seen.
+    """
+    for i in range(keys.size):
+        number = numbers[keys[i]]
+        if number == 0:
+            distinct += 1
+            number = np.uint32(distinct)
+            numbers[keys[i]] = number
+        keys[i] = number - np.uint32(1)
+    return distinct
 
 
 @numba.njit(nogil=True, cache=True)
@@ -181,7 +209,8 @@ def entropies(sets, widths, groups, rows, sizes, c8, c16, c32, ids, cells, c_log
 
 
 @numba.njit(nogil=True, cache=True)
-def _bump(ids, codes, size, cells):  # type: ignore[no-untyped-def]
+def bump(ids, codes, size, cells):  # type: ignore[no-untyped-def]
+    """Count one more in the cell of each row's id and code."""
     for i in range(ids.size):
         cells[ids[i] * size + codes[i]] += np.uint32(1)
 
@@ -193,7 +222,7 @@ def _excess(ids, codes, size, cells, heights, distinct, margin):  # type: ignore
     Whole numbers: r k, n c and the sum are at most n^2, below 2^62 for n up to 2^31.
     """
     n, total = np.int64(ids.size), np.int64(0)
-    _bump(ids, codes, size, cells)
+    bump(ids, codes, size, cells)
     if distinct * margin.size <= ids.size:
         cell = 0
         for row in range(distinct):
@@ -254,7 +283,7 @@ def shortfall(zeros, ones, best):  # type: ignore[no-untyped-def]
 @numba.njit(nogil=True, cache=True)
 def _split(ids, codes, cells, distinct, zeros, ones, best):  # type: ignore[no-untyped-def]
     """Return the `shortfall` of a child of two levels; `cells` is zero before and after."""
-    _bump(ids, codes, np.uint32(2), cells)
+    bump(ids, codes, np.uint32(2), cells)
     for row in range(distinct):
         zeros[row], ones[row] = cells[2 * row], cells[2 * row + 1]
         cells[2 * row] = cells[2 * row + 1] = 0

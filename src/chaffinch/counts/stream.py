@@ -5,10 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+import numpy as np
+from numpy.typing import NDArray
+
 from .._base.progress import Progress, silent
 from ..table.long import LongTable
 from ..table.scan import CodedBatch, Scan
 from ..table.schema import Schema
+from .batch_entropies import batch_entropies
+from .counter import Columns
 from .marginal import Marginal
 from .tally import DENSE_CELLS, CliqueTally
 
@@ -42,8 +47,8 @@ class StreamCounter:
     def marginals(self, cliques: Sequence[Sequence[str]]) -> list[Marginal]:
         """Return the marginal of each clique, in the order given."""
         tally = CliqueTally(
-            self.schema, cliques, weighted=self.weight is not None, dense_cells=self.dense_cells, threads=self.threads
-        )
+            self.schema, cliques, weighted=self.weight is not None, dense_cells=self.dense_cells, threads=self.threads, n_rows=self.n_rows,
+        )  # fmt: skip
         wanted = {name for clique in tally.names for name in clique}
         seen = 0
         for batch in self.scan.batches(columns=wanted, weight=self.weight):
@@ -51,6 +56,14 @@ class StreamCounter:
             seen += batch.codes.n_rows
             self.progress("counting", seen / max(self.n_rows, 1))
         return tally.marginals()
+
+    def entropies(self, sets: list[Columns]) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+        """Return the joint entropy and the number of filled cells of each set; -1 cells, where a set has too many or records have weights."""
+        if self.weight is not None:
+            return np.zeros(len(sets)), np.full(len(sets), -1, dtype=np.int64)
+        return batch_entropies(
+            lambda: (batch.codes for batch in self.coded()), self.schema.sizes, sets, self.n_rows, threads=self.threads
+        )
 
     def coded(self) -> Iterator[CodedBatch]:
         """Return batches of the codes of all columns: each call reads the file once."""

@@ -14,6 +14,7 @@ from .._base.threads import thread_count, thread_map
 from ..table.codes import Codes
 from ..table.schema import Schema
 from .marginal import Marginal
+from .plan import cover, project
 from .sparse import SparseCounts
 
 __all__ = ["DENSE_CELLS", "CliqueTally", "count_cells", "number_cells", "resolve"]
@@ -29,6 +30,9 @@ FEW_ROWS = 20_000
 
 THREADED_FROM = 4_000_000
 """Row visits (rows times cliques) from which threads are worth starting."""
+
+NEAR_CELLS, STRETCH = 1 << 15, 1 << 17
+"""Cells of all tables together up to which they stay in near memory while cliques take turns after each block of rows; and the rows after which they take turns otherwise."""
 
 
 def resolve(schema: Schema, clique: Sequence[str]) -> list[int]:
@@ -61,7 +65,8 @@ class _DenseJob:
 
         where = (codes.groups[self.columns], codes.rows[self.columns], self.sizes, *codes.matrices, codes.n_rows)
         if weights is None:
-            kernels.count(self.out, self.offsets[:-1], self.ends, *where)
+            stretch = kernels.BLOCK if len(self.out) <= NEAR_CELLS else STRETCH
+            kernels.count(self.out, self.offsets[:-1], self.ends, *where, stretch)
         else:
             kernels.weigh(self.out, self.offsets[:-1], self.ends, *where, weights)
 
@@ -107,32 +112,38 @@ def number_cells(columns: Iterable[NDArray[np.integer]], n_rows: int) -> NDArray
 
 
 class CliqueTally:
-    """Counts of several cliques, to which batches of codes are added."""
+    """Counts of several cliques, to which batches of codes are added.
+
+    `n_rows`: about how many rows there will be. Where they are many, fewer and wider tables are counted, and the cliques summed from them.
+    """
 
     def __init__(
         self, schema: Schema, cliques: Sequence[Sequence[str]], *, weighted: bool = False,
-        dense_cells: int = DENSE_CELLS, threads: int | None = None,
+        dense_cells: int = DENSE_CELLS, threads: int | None = None, n_rows: int = 0,
     ) -> None:  # fmt: skip
         self.names = [tuple(clique) for clique in cliques]
         self.positions = [resolve(schema, clique) for clique in cliques]
         self.schema_sizes = schema.sizes
         self.sizes = [tuple(self.schema_sizes[j] for j in clique) for clique in self.positions]
         self.threads = thread_count(threads)
-        dense = [q for q, sizes in enumerate(self.sizes) if prod(sizes) <= max(dense_cells, 1)]
-        total = sum(prod(self.sizes[q]) for q in dense)
+        self.dense = [q for q, sizes in enumerate(self.sizes) if prod(sizes) <= max(dense_cells, 1)]
+        # Sums of weights would hang on which of them are added first.
+        self.plan = cover([self.positions[q] for q in self.dense], self.schema_sizes, n_rows=0 if weighted else n_rows)
+        counted = self.plan.counted
+        total = sum(prod(self.schema_sizes[j] for j in columns) for columns in counted)
         if total > MOST_DENSE_CELLS:
             raise TooLargeError(
-                f"{len(dense):,} marginals with {total:,} cells together are over the limit of {MOST_DENSE_CELLS:,}. "
+                f"{len(counted):,} marginals with {total:,} cells together are over the limit of {MOST_DENSE_CELLS:,}. "
                 "Ask for fewer at a time, or use fewer bins."
             )
-        chosen = set(dense)
+        chosen = set(self.dense)
         self.sparse = {
             q: SparseCounts(self.sizes[q], weighted=weighted) for q in range(len(cliques)) if q not in chosen
         }
-        n_jobs = min(self.threads, len(dense)) or 1
-        self.shares = [dense[i::n_jobs] for i in range(n_jobs)] if dense else []
+        n_jobs = min(self.threads, len(counted)) or 1
+        self.shares = [range(i, len(counted), n_jobs) for i in range(n_jobs)] if counted else []
         self.jobs = [
-            _DenseJob([self.positions[q] for q in share], self.schema_sizes, weighted=weighted) for share in self.shares
+            _DenseJob([list(counted[k]) for k in share], self.schema_sizes, weighted=weighted) for share in self.shares
         ]
 
     def add(self, codes: Codes, weights: NDArray[np.float64] | None = None) -> None:
@@ -147,11 +158,15 @@ class CliqueTally:
 
     def marginals(self) -> list[Marginal]:
         """Return the marginals in the order in which the cliques were given."""
-        results: dict[int, Marginal] = {}
+        tables: dict[int, NDArray[Any]] = {}
         for share, job in zip(self.shares, self.jobs, strict=True):
-            for i, q in enumerate(share):
-                counts = job.out[job.offsets[i] : job.offsets[i + 1]].reshape(self.sizes[q])
-                results[q] = Marginal(self.names[q], self.sizes[q], counts)
+            for i, k in enumerate(share):
+                shape = [self.schema_sizes[j] for j in self.plan.counted[k]]
+                tables[k] = job.out[job.offsets[i] : job.offsets[i + 1]].reshape(shape)
+        results: dict[int, Marginal] = {}
+        for q, k in zip(self.dense, self.plan.of, strict=True):
+            counts = project(tables[k], self.plan.counted[k], self.positions[q])
+            results[q] = Marginal(self.names[q], self.sizes[q], counts)
         for q, tally in self.sparse.items():
             results[q] = tally.marginal(self.names[q])
         return [results[q] for q in range(len(self.names))]

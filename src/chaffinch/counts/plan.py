@@ -1,0 +1,142 @@
+"""What to count so that all that was asked for follows: fewer and wider tables, from which the others are summed.
+
+Counting a table of three columns takes hardly longer than one of two, so three pairs are had for the price of one. No data and no engine
+here: positions of columns and their numbers of levels go in, and a plan comes out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from math import prod
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .counter import Columns
+
+__all__ = ["Cover", "cover", "project", "runs_of"]
+
+COVERING_CELLS = 1 << 16
+"""Cells of a table that is counted for the sake of smaller ones: more would be out of the processor's near memory."""
+
+ROWS_A_CELL = 8
+"""Rows for each cell from which summing over a wider table is worth it."""
+
+COVERED_FROM = 200_000
+"""Rows from which a plan is quicker found than counted without."""
+
+MOST_SUMMED = 6
+"""Columns of a covering table at most: each has two to that power parts."""
+
+
+@dataclass(frozen=True)
+class Cover:
+    """`counted`: the sets of columns that are counted, ascending. `of`: for each clique asked for, which of these it is summed from."""
+
+    counted: tuple[Columns, ...]
+    of: tuple[int, ...]
+
+
+def cover(cliques: Sequence[Sequence[int]], sizes: Sequence[int], *, n_rows: int) -> Cover:
+    """Return which sets of columns to count for the cliques asked for, given each column's number of levels and about how many rows there are.
+
+    Cliques within a wider one that is asked for anyway, and all pairs, by triples, are summed from what is counted. A wider table is used for
+    its parts only if it has few cells, in itself and for the rows.
+
+    Examples
+    --------
+    >>> cover([(0, 1), (0, 2), (2, 1), (0,)], [4, 5, 6], n_rows=1_000_000)
+    Cover(counted=((0, 1, 2),), of=(0, 0, 0, 0))
+    >>> cover([(0, 1), (0, 2), (2, 1), (0,)], [4, 5, 6], n_rows=100)
+    Cover(counted=((0, 1), (0, 2), (1, 2), (0,)), of=(0, 1, 2, 3))
+    """
+    wanted = [tuple(sorted(clique)) for clique in cliques]
+    distinct = list(dict.fromkeys(wanted))
+    over: dict[Columns, Columns] = {}
+    if n_rows >= COVERED_FROM:
+        most = min(COVERING_CELLS, n_rows // ROWS_A_CELL)
+        triples = _triples({columns for columns in distinct if len(columns) == 2}, sizes, most)
+        over = _within([*triples, *(columns for columns in distinct if prod(sizes[c] for c in columns) <= most)])
+    counted: dict[Columns, int] = {}
+    places: dict[Columns, int] = {}
+    for columns in distinct:
+        wider = columns
+        while wider in over:  # what covers another may itself lie within a third
+            wider = over[wider]
+        places[columns] = counted.setdefault(wider, len(counted))
+    return Cover(tuple(counted), tuple(places[columns] for columns in wanted))
+
+
+def _within(covering: Sequence[Columns]) -> dict[Columns, Columns]:
+    """Return for sets of columns the covering set with the least columns that holds them and more."""
+    over: dict[Columns, Columns] = {}
+    for wider in sorted(set(covering), key=len):
+        if len(wider) > MOST_SUMMED:
+            continue
+        for mask in range(1 << len(wider)):
+            part = tuple(column for i, column in enumerate(wider) if mask >> i & 1)
+            if len(part) < len(wider):
+                over.setdefault(part, wider)
+    return over
+
+
+def _triples(pairs: set[Columns], sizes: Sequence[int], most: int) -> list[Columns]:
+    """Return sets of three columns that cover pairs: each time the one that covers most pairs not covered yet, of these the smallest."""
+    places = sorted({column for pair in pairs for column in pair})
+    number = {column: i for i, column in enumerate(places)}
+    levels = np.array([sizes[column] for column in places], dtype=np.float64)
+    left: NDArray[np.int64] = np.zeros((len(places), len(places)), dtype=np.int64)
+    for a, b in pairs:
+        left[number[a], number[b]] = left[number[b], number[a]] = 1
+    out: list[Columns] = []
+    # The largest tables first, while there is a choice of small columns to go with them.
+    for a, b in sorted(pairs, key=lambda pair: (-sizes[pair[0]] * sizes[pair[1]], pair)):
+        i, j = number[a], number[b]
+        if not left[i, j]:
+            continue
+        gain = (left[i] + left[j]).astype(np.float64)
+        gain[[i, j]] = 0
+        gain[levels * levels[i] * levels[j] > most] = 0
+        third = int(np.argmax(gain - levels / (levels.max() + 1)))
+        if gain[third] < 1:
+            continue
+        for x, y in ((i, j), (i, third), (j, third)):
+            left[x, y] = left[y, x] = 0
+        out.append(tuple(sorted((a, b, places[third]))))
+    return out
+
+
+def project(counts: NDArray[Any], columns: Columns, clique: Sequence[int]) -> NDArray[Any]:
+    """Return the counts of a clique, an axis for each of its columns in its own order, from those of a set that holds it (axes ascending).
+
+    Examples
+    --------
+    >>> project(np.array([[1, 2], [3, 4]]), (0, 5), (5,)).tolist()
+    [4, 6]
+    """
+    gone = tuple(axis for axis, column in enumerate(columns) if column not in clique)
+    summed = counts.sum(axis=gone) if gone else counts
+    rank = {column: i for i, column in enumerate(sorted(clique))}
+    return np.asarray(np.transpose(summed, [rank[column] for column in clique]), order="C")
+
+
+def runs_of(cells: Sequence[int], most: int) -> Iterator[list[int]]:
+    """Return positions in runs whose tables together have at most so many cells, one at least in each.
+
+    Examples
+    --------
+    >>> list(runs_of([3, 3, 3, 9, 1], 6))
+    [[0, 1], [2], [3], [4]]
+    """
+    run: list[int] = []
+    total = 0
+    for place, size in enumerate(cells):
+        if run and total + size > most:
+            yield run
+            run, total = [], 0
+        run.append(place)
+        total += size
+    if run:
+        yield run
