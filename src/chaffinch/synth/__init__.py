@@ -8,6 +8,7 @@ from .model import FittedModel
 from .model_file import load_model
 from .panel import Panel, PanelModel
 from .privbayes import PrivBayes
+from .protected import Protected, ProtectedModel
 from .protocol import Model, ModelColumn, ModelDescription, Synthesiser
 from .settings import SYNTHESISERS, MethodOptions, Settings, method_words
 from .spec import synthesiser_of
@@ -28,6 +29,8 @@ __all__ = [
     "Panel",
     "PanelModel",
     "PrivBayes",
+    "Protected",
+    "ProtectedModel",
     "Settings",
     "Synthesiser",
     "TableGenerator",
