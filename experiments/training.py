@@ -19,17 +19,22 @@ import chaffinch
 from chaffinch.report.heatmap import Matrices, heat_maps
 from chaffinch.stats.features import Encoder, standardised
 from chaffinch.stats.learners import CLASSIFIERS, chosen_models, fit, is_svm, work
-from chaffinch.stats.scoring import confusion
+from chaffinch.stats.scoring import accuracy, confusion
 from chaffinch.stats.splits import split, subsample
 from chaffinch.table import Table
 from chaffinch.utility.pearson import Pearson
 
-__all__ = ["CLASSIFIERS", "confusions", "halves", "map_of", "printed", "save", "whole"]
+__all__ = ["CLASSIFIERS", "accuracies", "again", "confusions", "halves", "kept", "map_of", "printed", "save", "shown", "whole"]
 
 
 def whole(values: pa.Table) -> Table:
     """Return a table whose levels are all kept: figures are to be compared with papers that pool none."""
     return chaffinch.read(values, rare="keep")
+
+
+def again(table: Table, like: Table) -> Table:
+    """Return rows under the schema of another table: trees cut numbers finer than the table they learn from."""
+    return table if table.schema.sizes == like.schema.sizes else chaffinch.read(table.data, like.schema)
 
 
 def halves(table: Table, share: float, seed: int, *, label: str | None = None) -> tuple[Table, Table]:
@@ -62,6 +67,17 @@ def confusions(
     return dict(zip(models, work(one, list(models)), strict=True))
 
 
+def accuracies(train: Table, test: Table, label: str, *, seed: int, svm_rows: int | None = None, rows: int | None = None) -> list[float]:
+    """Return the accuracy of each of `CLASSIFIERS`, in per cent."""
+    found = confusions(train, test, label, seed=seed, svm_rows=svm_rows, rows=rows)
+    return [100 * accuracy(found[name]) for name in CLASSIFIERS]
+
+
+def shown(values: Iterable[float]) -> list[str]:
+    """Return per cents as cells keep them."""
+    return [f"{value:.4f}" for value in values]
+
+
 def map_of(matrix: np.ndarray, names: Sequence[str], what: str) -> str:
     """Return a heat map of correlations as SVG."""
     relations = Pearson(value=0.0, names=tuple(names), original=matrix, synthetic=matrix.copy())
@@ -72,6 +88,14 @@ def printed(path: Path) -> list[dict[str, str]]:
     """Return the rows of a table as the paper prints them."""
     with open(path, newline="") as handle:
         return list(csv.DictReader(handle))
+
+
+def kept(path: Path, head: Sequence[str], arms: Iterable[str]) -> list[list[str]]:
+    """Return the rows of a table that was saved before whose arm is none of those: arms that are not run again stay."""
+    if not path.exists():
+        return []
+    rows, again = printed(path), set(arms)
+    return [[row[name] for name in head] for row in rows if row["arm"] not in again]
 
 
 def save(folder: Path, name: str, head: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
