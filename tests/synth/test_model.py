@@ -37,6 +37,15 @@ def test_batches_are_the_sample_and_do_not_hang_on_threads(model):
     assert not any(one[:5].data.equals(other[:5].data) for one, other in pairwise(parts)), "each has its own stream"
 
 
+def test_batches_come_by_their_numbers(model):
+    n_rows = 2 * BATCH_ROWS + 5
+    every = list(model.batches(n_rows, seed=3))
+    last, first = model.batches(n_rows, seed=3, numbers=[2, 0])
+    assert last.data.equals(every[2].data)
+    assert first.data.equals(every[0].data)
+    assert list(model.batches(n_rows, seed=3, numbers=[])) == []
+
+
 def test_a_description_has_every_column_once(model):
     description = model.describe()
     assert isinstance(description, ModelDescription)

@@ -18,6 +18,7 @@ from safetensors.numpy import load_file, save_file
 
 import chaffinch
 from chaffinch.synth import BayesNet, Independent, PrivBayes, load_model
+from chaffinch.synth.model_file import model_from_bytes, model_to_bytes
 from chaffinch.table import Column, Schema
 
 
@@ -93,6 +94,15 @@ def test_models_of_bundled_tables_come_back(name, data, tmp_path):
 def test_saving_a_loaded_model_gives_the_same_bytes(saved, tmp_path):
     load_model(saved).save(tmp_path / "again")
     assert (tmp_path / "again").read_bytes() == saved.read_bytes()
+
+
+def test_a_model_travels_as_the_bytes_of_its_file(model, saved):
+    raw = model_to_bytes(model)
+    assert raw == Path(saved).read_bytes()
+    assert model_to_bytes(model_from_bytes(raw)) == raw
+    for bad in (b"", raw[:50], raw[:-3], b"\x10" + raw[1:], raw.replace(b"chaffinch-model", b"chaffinch-xxxxx")):
+        with pytest.raises(chaffinch.errors.FileError, match="the model sent"):
+            model_from_bytes(bad)
 
 
 def test_only_the_owner_may_read_it(model, tmp_path):

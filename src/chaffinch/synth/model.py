@@ -66,6 +66,8 @@ class FittedModel:
 
     kind: ClassVar[str]
     """What its files say they hold."""
+    separable: ClassVar[bool] = True
+    """Whether any batch of rows can be drawn without those before it."""
     schema: Schema
     origin: Origin | None
 
@@ -157,8 +159,12 @@ class FittedModel:
         like: Table | None = None,
         threads: int | None = None,
         progress: Progress = silent,
+        numbers: Sequence[int] | None = None,
     ) -> Iterator[Table]:
-        """Return the same rows as `sample`, as tables of at most 65,536 rows: any number of rows in bounded memory."""
+        """Return the same rows as `sample`, as tables of at most 65,536 rows: any number of rows in bounded memory.
+
+        `numbers` asks for some of these tables alone, counted from 0: so machines share the work, and rows do not depend on how.
+        """
         rows = self.n_rows if n_rows is None else whole_rows(n_rows)
         evidence = self.conditioned(given) if given else None
         if evidence is not None:
@@ -170,7 +176,7 @@ class FittedModel:
             return keep_constraints(self, codes, rng, evidence=evidence)
 
         given_values = Given() if evidence is None else Given(tuple(evidence.codes), lambda table, _: evidence.stamped(table))
-        yield from self.drawn(rows, draw, seed=seed, like=like, threads=threads, progress=progress, given=given_values)
+        yield from self.drawn(rows, draw, seed=seed, like=like, threads=threads, progress=progress, given=given_values, numbers=numbers)
 
     def drawn(
         self,
@@ -182,10 +188,11 @@ class FittedModel:
         threads: int | None,
         progress: Progress = silent,
         given: Given | None = None,
+        numbers: Sequence[int] | None = None,
     ) -> Iterator[Table]:
         """Return tables of the codes that `draw(rows, rng)` gives for rows by their numbers, batch by batch over threads. Their rows keep the rules of the schema."""
         given = given or Given()
-        starts = list(range(0, n_rows, BATCH_ROWS)) or [0]
+        starts = list(range(0, n_rows, BATCH_ROWS)) or [0] if numbers is None else [number * BATCH_ROWS for number in numbers]
         root = seed_sequence(seed)
         workers = thread_count(threads)
         look = self.origin if like is None else like

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Callable
 from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
@@ -27,7 +28,7 @@ from ..table.types import is_numeric, parse_type, value_type
 from .model import FittedModel
 from .settings import SYNTHESISERS
 
-__all__ = ["FORMAT", "VERSION", "file_parts", "load_model", "save_model", "schema_from_dict", "schema_to_dict"]
+__all__ = ["FORMAT", "VERSION", "file_parts", "load_model", "model_from_bytes", "model_to_bytes", "save_model", "schema_from_dict", "schema_to_dict"]
 
 FORMAT = "chaffinch-model"
 VERSION = 1
@@ -78,8 +79,34 @@ def load_model(path: str | os.PathLike[str]) -> FittedModel:
         raise FileError(f"Cannot read '{file}': {error.strerror}.") from error
     if size > MOST_BYTES or len(head) < 9 or head[8:9] != b"{" or int.from_bytes(head[:8], "little") > size:
         raise FileError(f"'{file}' is not a Chaffinch model. `chaffinch fit DATA -o MODEL` writes one.")
+    return _model(str(file), lambda: _read(file))
+
+
+def model_to_bytes(model: FittedModel) -> bytes:
+    """Return what `save_model` would write, to be sent to a worker. As confidential as the model."""
+    from safetensors.numpy import save
+
+    header, arrays = file_parts(model)
+    text = json.dumps(header, ensure_ascii=False, allow_nan=False)
+    return save({name: np.ascontiguousarray(array) for name, array in arrays.items()}, {"chaffinch": text})
+
+
+def model_from_bytes(raw: bytes) -> FittedModel:
+    """Return the model that `model_to_bytes` wrote, every part checked."""
+
+    def read() -> tuple[dict[str, NDArray[Any]], str]:
+        from safetensors.numpy import load
+
+        length = int.from_bytes(raw[:8], "little")
+        return load(raw), json.loads(raw[8 : 8 + length])["__metadata__"]["chaffinch"]
+
+    return _model("the model sent", read)
+
+
+def _model(file: str, read: Callable[[], tuple[dict[str, NDArray[Any]], str]]) -> FittedModel:
+    """Return the model that is read as arrays and the text of a header; `file` names it in messages."""
     try:
-        arrays, text = _read(file)
+        arrays, text = read()
         data = json.loads(text)
     except FileError:
         raise

@@ -47,6 +47,7 @@ class PanelModel(FittedModel):
     """
 
     kind: ClassVar[str] = "panel"
+    separable: ClassVar[bool] = False
     schema: Schema
     first: BayesNetModel
     steps: BayesNetModel | None
