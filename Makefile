@@ -9,10 +9,12 @@ SHARED_DATA ?= ../shared/data
 VENV := .venv
 BENCH_VENV := .venv-bench
 DOCS_VENV := .venv-docs
+SPARK_VENV := .venv-spark
+OLD_SPARK_VENV := .venv-spark35
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help demo test test-slow lint types bench experiments docs clean clean-all
+.PHONY: help demo test test-slow test-spark lint types bench experiments docs clean clean-all
 
 help: ## Show the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' Makefile
@@ -27,6 +29,15 @@ test-slow: $(VENV)/.test ## Run the tests marked slow
 	@$(VENV)/bin/python -m pytest -m slow -n auto || { \
 	  status=$$?; \
 	  if [ $$status -eq 5 ]; then echo "There are no slow tests."; else exit $$status; fi; }
+
+test-spark: ## Run the tests of the Spark engine, on Spark 4 and 3.5; skipped without Java
+	@if ! command -v "$${JAVA_HOME:+$$JAVA_HOME/bin/}java" >/dev/null 2>&1; then \
+	  echo "Skipped: Spark needs Java, and there is none here. Install a JRE (Debian and Ubuntu: default-jre-headless)."; \
+	else \
+	  $(MAKE) --no-print-directory $(SPARK_VENV)/.spark $(OLD_SPARK_VENV)/.spark && \
+	  $(SPARK_VENV)/bin/python -m pytest tests/spark && \
+	  $(OLD_SPARK_VENV)/bin/python -m pytest tests/spark -m "not slow"; \
+	fi
 
 lint: $(VENV)/.test ## Check the style with ruff
 	$(VENV)/bin/ruff check .
@@ -63,7 +74,7 @@ clean: ## Remove what was built, and caches; environments stay
 	done
 
 clean-all: clean ## Remove the environments too
-	rm -rf $(VENV) $(BENCH_VENV) $(DOCS_VENV)
+	rm -rf $(VENV) $(BENCH_VENV) $(DOCS_VENV) $(SPARK_VENV) $(OLD_SPARK_VENV)
 
 # A stamp in the environment says that its packages were installed from this pyproject.toml.
 # $(call install,ENVIRONMENT,REQUIREMENT)
@@ -99,6 +110,15 @@ $(VENV)/.test: pyproject.toml
 
 $(BENCH_VENV)/.bench: pyproject.toml
 	$(call install,$(BENCH_VENV),.[bench])
+	@touch $@
+
+$(SPARK_VENV)/.spark: pyproject.toml
+	$(call install,$(SPARK_VENV),.[test-spark])
+	@touch $@
+
+# Spark 3.5 knows pandas 2 and no newer one.
+$(OLD_SPARK_VENV)/.spark: pyproject.toml
+	$(call install,$(OLD_SPARK_VENV),.[test-spark]' 'pyspark[connect]<4' 'pandas<3)
 	@touch $@
 
 $(DOCS_VENV)/.docs: pyproject.toml

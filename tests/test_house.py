@@ -27,7 +27,7 @@ RANKS = {
     name: rank
     for rank, names in enumerate(
         # The command line and the page stand side by side: a command may start the page.
-        ["_base", "table", "counts", "privacy", "synth", "stats", "utility risk trees", "outputs", "report", "workflows", "cli web"]
+        ["_base", "table", "counts", "privacy", "synth", "spark sql", "stats", "utility risk trees", "outputs", "report", "workflows", "cli web"]
     )
     for name in names.split()
 }
@@ -147,7 +147,7 @@ def test_imports_point_one_way() -> None:
 
 # (b) Importing is light.
 
-HEAVY = {"numba", "sklearn", "pandas", "polars", "duckdb", "pyreadstat", "scipy"}
+HEAVY = {"numba", "sklearn", "pandas", "polars", "duckdb", "pyreadstat", "pyspark", "scipy"}
 
 
 def loaded_by(*arguments: str) -> set[str]:

@@ -12,7 +12,7 @@ from chaffinch._base.errors import MissingExtraError, UnknownNameError, listed, 
 BUILTINS = {
     "InputError": ValueError, "SchemaError": ValueError, "UnknownNameError": KeyError, "PrivacyError": ValueError,
     "BudgetError": ValueError, "LedgerError": ValueError, "ClosedError": ValueError, "FileError": OSError,
-    "TooLargeError": MemoryError, "MissingExtraError": ImportError,
+    "TooLargeError": MemoryError, "MissingExtraError": ImportError, "ClusterError": RuntimeError,
 }  # fmt: skip
 
 

@@ -11,6 +11,7 @@
     │   └── ClosedError                 data are touched after the last charge
     ├── FileError       (OSError)       a file cannot be read or written
     ├── TooLargeError   (MemoryError)   an answer would not fit in memory
+    ├── ClusterError    (RuntimeError)  a job on a cluster failed, or its workers are not fit for it
     └── MissingExtraError (ImportError) an optional package is needed
 
     ParsedDataWarning (UserWarning)     a library may have changed private data before they came: a warning, no error
@@ -26,7 +27,7 @@ import difflib
 from collections.abc import Iterable
 
 __all__ = [
-    "BudgetError", "ChaffinchError", "ClosedError", "FileError", "InputError", "LedgerError", "MissingExtraError",
+    "BudgetError", "ChaffinchError", "ClosedError", "ClusterError", "FileError", "InputError", "LedgerError", "MissingExtraError",
     "ParsedDataWarning", "PersonalDataError", "PersonalDataWarning", "PrivacyError", "SchemaError", "TooLargeError", "UnknownNameError", "listed", "plural",
     "suggestion", "unknown_name",
 ]  # fmt: skip
@@ -76,6 +77,10 @@ class FileError(ChaffinchError, OSError):
 
 class TooLargeError(ChaffinchError, MemoryError):
     """An answer would not fit in memory."""
+
+
+class ClusterError(ChaffinchError, RuntimeError):
+    """A job on a cluster failed, or its workers are not fit for it. What the cluster says of it may hold values of records and is not repeated."""
 
 
 class MissingExtraError(ChaffinchError, ImportError):

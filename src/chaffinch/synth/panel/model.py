@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any, ClassVar, Self
 
@@ -96,10 +96,13 @@ class PanelModel(FittedModel):
         like: Table | None = None,
         threads: int | None = None,
         progress: Progress = silent,
+        numbers: Sequence[int] | None = None,
     ) -> Iterator[Table]:
-        """Return rows of new persons, whole sequences but perhaps the last, which ends where enough rows are drawn."""
+        """Return rows of new persons, whole sequences but perhaps the last, which ends where enough rows are drawn: none by its number."""
         if given:
             self.conditioned(given)
+        if numbers is not None:
+            raise InputError("Batches of persons' rows hang on how many rows came before: draw them one after the other, and not by their numbers.")
         rows = self.n_rows if n_rows is None else whole_rows(n_rows)
         root, look = seed_sequence(seed), self.origin if like is None else like
         persons_at_a_time = max(1, int(BATCH_ROWS * self.n_persons / max(self.n_rows, 1)))

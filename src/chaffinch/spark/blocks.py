@@ -1,0 +1,250 @@
+"""Blocks of codes: what Spark holds of a table between passes. One row of a frame, or of an Arrow file, stands for up to 65,536 records.
+
+A block has the number of its records, the sum of their hashes, and their codes: one binary, column after column, each as narrow as its levels allow.
+The hashes are those of the raw values, taken by Spark: their sum does not depend on the order of rows, and tells in every job whether the data are
+still those of the first pass.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import secrets
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from .._base.errors import FileError
+from ..synth.model_file import schema_from_dict, schema_to_dict
+from ..table.codes import Codes, narrowest
+from ..table.encode import encode_column
+from ..table.fit_schema import spelling_of, typed
+from ..table.schema import Schema
+from .jobs import Task, reason
+from .session import spark_functions
+
+__all__ = [
+    "BLOCK_ROWS",
+    "BLOCK_SHAPE",
+    "CHECK",
+    "FILE_SHAPE",
+    "BlockSource",
+    "Encode",
+    "FileBlocks",
+    "RowBlocks",
+    "WriteBlocks",
+    "block_of",
+    "codes_of",
+    "hashed",
+    "in_utc",
+    "in_utc_type",
+    "regrouped",
+    "schema_of",
+    "schema_text",
+    "summed",
+    "unhashable",
+]  # fmt: skip
+
+BLOCK_ROWS = 1 << 16
+"""Records in a block, at most."""
+
+CHECK = "_chaffinch_check"
+"""The column of rows' hashes."""
+
+BLOCK_SHAPE = "n int, checksum long, codes binary"
+_BLOCK = pa.schema([("n", pa.int32()), ("checksum", pa.int64()), ("codes", pa.binary())])
+
+
+class BlockSource(Protocol):
+    """Where a task finds the blocks of its partition."""
+
+    def read(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """Return batches of blocks."""
+
+
+@dataclass(frozen=True)
+class RowBlocks:
+    """Blocks that are rows of the frame itself."""
+
+    def read(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """Return the batches as they come."""
+        return batches
+
+
+@dataclass(frozen=True)
+class FileBlocks:
+    """Blocks in Arrow files that all workers see; a row of the frame is the number of a unit: a file, its first block, and the one after its last."""
+
+    units: tuple[tuple[str, int, int], ...]
+
+    def read(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """Return the blocks of the units of this partition, mapped into memory."""
+        for batch in batches:
+            for number in batch.column(0).to_pylist():
+                path, first, stop = self.units[number]
+                try:
+                    with pa.memory_map(path) as source:
+                        reader = pa.ipc.open_file(source)
+                        yield from (reader.get_batch(i) for i in range(first, stop))
+                except (OSError, pa.ArrowInvalid):
+                    raise FileError(
+                        "A worker cannot read the code cache. It must be a folder that all workers see under the same path, and stay until the "
+                        "last job is done."
+                    ) from None
+
+
+def hashed(frame: Any, names: Sequence[str]) -> Any:
+    """Return the named columns of a frame and a hash of each row over all of its columns that can be hashed.
+
+    Columns are called by their places, c0, c1 ...: names with points or quotes in them would be parsed. Tasks name them again.
+    """
+    functions, fields = spark_functions(), list(frame.schema)
+    places = {field.name: f"c{j}" for j, field in enumerate(fields)}
+    plain = [places[field.name] for field in fields if not unhashable(field.dataType)]
+    check = functions.xxhash64(*plain) if plain else functions.lit(0).cast("long")
+    return frame.toDF(*places.values()).select(*(places[name] for name in names), check.alias(CHECK))
+
+
+def unhashable(kind: Any) -> bool:
+    """Return whether Spark has no hash for values of a type."""
+    return any(word in kind.simpleString() for word in ("map<", "variant"))
+
+
+def schema_text(schema: Schema) -> str:
+    """Return a fitted schema as text that travels to workers."""
+    return json.dumps(schema_to_dict(schema), ensure_ascii=False, allow_nan=False)
+
+
+@lru_cache(maxsize=8)
+def schema_of(text: str) -> Schema:
+    """Return the schema in a text: read once by a worker, whatever the number of its tasks."""
+    return schema_from_dict(json.loads(text))
+
+
+def summed(hashes: NDArray[np.int64]) -> int:
+    """Return the sum of hashes in 64 bits, as a signed number: any order of adding gives the same.
+
+    Examples
+    --------
+    >>> summed(np.array([2**63 - 1, 1], dtype=np.int64)) == -(2**63)
+    True
+    """
+    return int(np.add.reduce(hashes.astype(np.int64).view(np.uint64), dtype=np.uint64).astype(np.int64))
+
+
+def in_utc(batch: pa.RecordBatch) -> pa.RecordBatch:
+    """Return a batch with its moments in UTC: Spark hands them out in the time zone of the session, which is no matter of the data."""
+    for i, field in enumerate(batch.schema):
+        if (kind := in_utc_type(field.type)) != field.type:
+            batch = batch.set_column(i, field.with_type(kind), pc.cast(batch.column(i), kind))
+    return batch
+
+
+def in_utc_type(kind: pa.DataType) -> pa.DataType:
+    """Return the type of the same moments in UTC; any other type as it is."""
+    return pa.timestamp(kind.unit, "UTC") if pa.types.is_timestamp(kind) and kind.tz is not None else kind
+
+
+def regrouped(batches: Iterator[pa.RecordBatch], n_rows: int) -> Iterator[pa.RecordBatch]:
+    """Return the same rows in batches of at most `n_rows`, moments in UTC: Spark hands out 10,000 at a time."""
+    waiting, n_waiting = [], 0
+    for batch in batches:
+        start = 0
+        while start < batch.num_rows:
+            piece = batch.slice(start, n_rows - n_waiting)
+            waiting.append(piece)
+            n_waiting += piece.num_rows
+            start += piece.num_rows
+            if n_waiting == n_rows:
+                yield _joined(waiting)
+                waiting, n_waiting = [], 0
+    if n_waiting:
+        yield _joined(waiting)
+
+
+def _joined(batches: list[pa.RecordBatch]) -> pa.RecordBatch:
+    return in_utc(batches[0] if len(batches) == 1 else pa.concat_batches(batches))
+
+
+@dataclass(frozen=True)
+class Encode:
+    """The task that turns rows, with their hashes, into blocks of codes."""
+
+    schema: str
+
+    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        schema = schema_of(self.schema)
+        spellings = {column.name: spelling_of(column) for column in schema.modelled}
+        for batch in regrouped(batches, BLOCK_ROWS):
+            batch = batch.rename_columns([*schema.names, CHECK])
+            values = typed(batch, spellings, text=False)
+            codes = [encode_column(column, *values[column.name]) for column in schema.modelled]
+            yield block_of(batch.num_rows, summed(batch.column(CHECK).to_numpy()), codes, schema.sizes)
+
+
+def block_of(n_rows: int, check: int, codes: Sequence[NDArray[Any]], sizes: tuple[int, ...]) -> pa.RecordBatch:
+    """Return the block of some rows: the sum of their hashes, and an array of codes for each column."""
+    packed = b"".join(column.astype(narrowest(size), copy=False).tobytes() for column, size in zip(codes, sizes, strict=True))
+    return pa.RecordBatch.from_arrays([pa.array([n_rows], pa.int32()), pa.array([check], pa.int64()), pa.array([packed], pa.binary())], schema=_BLOCK)
+
+
+def codes_of(blocks: Iterator[pa.RecordBatch], sizes: tuple[int, ...]) -> Iterator[tuple[Codes, int]]:
+    """Return the codes of blocks, each with the sum of its rows' hashes."""
+    for batch in blocks:
+        for n_rows, check, packed in zip(*(batch.column(i) for i in range(3)), strict=True):
+            n, start, columns, buffer = n_rows.as_py(), 0, [], packed.as_buffer()
+            for size in sizes:
+                kind = np.dtype(narrowest(size))
+                columns.append(np.frombuffer(buffer, dtype=kind, count=n, offset=start))
+                start += n * kind.itemsize
+            yield Codes.of(columns, sizes, n_rows=n), check.as_py()
+
+
+FILE_SHAPE = "path string, blocks int, n long, checksum long"
+
+
+@dataclass(frozen=True)
+class WriteBlocks:
+    """The task that writes blocks of codes to a file of its own, and gives its name, its blocks, its records and the sum of their hashes.
+
+    A task that is tried again, or twice at a time, writes another file; only what is in the answer of the one that Spark took is read later.
+    """
+
+    encode: Task
+    folder: str
+
+    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        path = Path(self.folder) / f"codes-{secrets.token_hex(8)}.arrow"
+        blocks = n_rows = 0
+        checks = np.zeros(2, dtype=np.int64)
+        writer = None
+        try:
+            try:
+                for block in self.encode(batches):
+                    if writer is None:
+                        sink = os.fdopen(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600), "wb")
+                        writer = pa.ipc.new_file(sink, _BLOCK)
+                    writer.write_batch(block)
+                    blocks += 1
+                    n_rows += block.column(0)[0].as_py()
+                    checks[0] = summed(np.array([checks[0], block.column(1)[0].as_py()]))
+            finally:
+                if writer is not None:
+                    writer.close()
+                    sink.close()
+        except OSError as error:
+            path.unlink(missing_ok=True)
+            raise FileError(
+                f"A worker cannot write the code cache: {reason(error)}. Name a folder that all workers see, with room for "
+                "about a byte for each cell of the table."
+            ) from None
+        if blocks:
+            arrays = [pa.array([str(path)]), pa.array([blocks], pa.int32()), pa.array([n_rows], pa.int64()), pa.array([int(checks[0])], pa.int64())]
+            yield pa.RecordBatch.from_arrays(arrays, ["path", "blocks", "n", "checksum"])

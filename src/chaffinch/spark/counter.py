@@ -1,0 +1,215 @@
+"""Counting on a cluster: the same tables that one machine counts, whatever the number of partitions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from math import ceil, prod
+from types import TracebackType
+from typing import Any, Self
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from .._base.errors import ClusterError, TooLargeError
+from ..counts.counter import Columns
+from ..counts.marginal import Marginal
+from ..counts.tally import DENSE_CELLS, resolve
+from ..table.schema import Schema
+from .blocks import BlockSource, schema_text, summed
+from .counting import (
+    CELL_SHAPE,
+    PIECE_CELLS,
+    PIECE_SHAPE,
+    ROWS,
+    SPREAD_SHAPE,
+    CountCells,
+    CountPieces,
+    ReducePieces,
+    SumPieces,
+    marginal_of_cells,
+    unpacked,
+)
+from .jobs import collected, mapped
+from .session import spark_functions
+
+__all__ = ["RowsSeen", "SparkCounter"]
+
+MOST_COLLECTED = 1 << 26
+"""Cells of dense tables that one call brings to the driver, at most: 512 MiB of counts."""
+
+MOST_SPARSE = 1 << 24
+"""Filled cells of large tables that one call brings to the driver, at most."""
+
+CELLS_A_TASK = 1 << 22
+"""Cells that one task adds up: 32 MiB of counts."""
+
+MOST_TASKS = 1024
+"""Tasks that add up, at most."""
+
+
+@dataclass(frozen=True)
+class RowsSeen:
+    """How many rows a pass saw, and the sum of their hashes: what must not change between passes."""
+
+    n_rows: int
+    checksum: int
+
+    def check(self, later: RowsSeen) -> None:
+        """Raise ClusterError unless a later pass saw the same rows."""
+        if self != later:
+            what = "another number of rows" if self.n_rows != later.n_rows else "as many rows, but other values"
+            raise ClusterError(
+                f"The data changed between passes: a later one saw {what}. Write the DataFrame to a table first, or fix what makes it differ each time it "
+                "is computed (a function of its own, a limit without an order, a table that others write to), and read that."
+            )
+
+
+@dataclass(frozen=True, eq=False)
+class SparkCounter:
+    """Counts marginals of blocks of codes that Spark, or a folder that all workers see, holds. `SparkScan.coded` makes one.
+
+    Each call of `marginals` and of `entropies` is one job (two where tables have more than 2^22 cells): ask for many at a time. Rows stay where they
+    are: counts alone come to the driver. Use it in a `with` block: `close` removes the cached codes, which are as confidential as the data.
+    """
+
+    frame: Any
+    source: BlockSource
+    schema: Schema
+    rows: RowsSeen
+    dense_cells: int = DENSE_CELLS
+    on_close: Callable[[], None] = lambda: None
+    _state: dict[str, bool] = field(default_factory=lambda: {"closed": False}, repr=False)
+
+    @property
+    def n_rows(self) -> int:
+        """The number of records, known from the first pass."""
+        return self.rows.n_rows
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Remove the cached codes. What was counted stays; nothing more can be."""
+        if not self._state["closed"]:
+            self._state["closed"] = True
+            self.on_close()
+
+    def marginals(self, cliques: Sequence[Sequence[str]]) -> list[Marginal]:
+        """Return the marginal of each clique, in the order given."""
+        tables = self._tables(cliques)
+        dense = [q for q, table in enumerate(tables) if table.n_cells <= self.dense_cells]
+        if (total := sum(tables[q].n_cells for q in dense)) > MOST_COLLECTED:
+            raise TooLargeError(
+                f"{len(dense):,} marginals with {total:,} cells together are over the limit of {MOST_COLLECTED:,} for the driver of a cluster. Ask for "
+                "fewer at a time, or use fewer bins."
+            )
+        results = dict(zip(dense, self._dense([tables[q] for q in dense]), strict=True)) if dense or not tables else {}
+        sparse = [q for q in range(len(tables)) if q not in results]
+        if sparse:
+            results |= zip(sparse, self._sparse([tables[q] for q in sparse]), strict=True)
+        return [results[q] for q in range(len(tables))]
+
+    def entropies(self, sets: list[Columns]) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+        """Return the joint entropy in nats of each set of columns, and how many of its combinations occur: 16 bytes a piece of a table travel."""
+        names = self.schema.names
+        tables = self._tables([[names[j] for j in columns] for columns in sets])
+        spread, filled = np.zeros(len(tables)), np.zeros(len(tables), dtype=np.int64)
+        dense = [q for q, table in enumerate(tables) if table.n_cells <= self.dense_cells]
+        sparse = [q for q in range(len(tables)) if tables[q].n_cells > self.dense_cells]
+        if dense:
+            lengths = tuple(tables[q].n_cells for q in dense)
+            pieces = self._pieces([tables[q] for q in dense])
+            sums = self._checked(collected(mapped(pieces, ReducePieces(SumPieces(lengths)), SPREAD_SHAPE)))
+            # Pieces in their order: sums of fractions then do not depend on which task was first.
+            sums = sums.sort_by([("clique", "ascending"), ("piece", "ascending")])
+            where = np.array(dense)[sums.column("clique").to_numpy()]
+            np.add.at(spread, where, sums.column("spread").to_numpy())
+            np.add.at(filled, where, sums.column("n").to_numpy())
+        if sparse:
+            functions = spark_functions()
+            # How many cells have each count: whole numbers, so that these sums do not depend on partitions either.
+            word = functions.when(functions.col("clique") == ROWS, functions.col("cell")).alias("cell")
+            tallies = self._cells([tables[q] for q in sparse]).groupBy("clique", "n", word).agg(functions.count(functions.lit(1)).alias("cells"))
+            sums = self._checked_cells(collected(tallies)).sort_by([("clique", "ascending"), ("n", "ascending")])
+            where, counts = np.array(sparse)[sums.column("clique").to_numpy()], sums.column("n").to_numpy()
+            cells = sums.column("cells").to_numpy()
+            np.add.at(spread, where, cells * (counts * np.log(counts)))
+            np.add.at(filled, where, cells)
+        return np.maximum(np.log(max(self.n_rows, 1)) - spread / max(self.n_rows, 1), 0.0), filled
+
+    def _tables(self, cliques: Sequence[Sequence[str]]) -> list[_Clique]:
+        if self._state["closed"]:
+            raise ClusterError("This counter is closed, and its codes are removed: count inside the with block, or code the scan again.")
+        sizes = self.schema.sizes
+        return [_Clique(tuple(clique), tuple(sizes[j] for j in resolve(self.schema, clique))) for clique in cliques]
+
+    def _pieces(self, tables: Sequence[_Clique]) -> Any:
+        """The frame of pieces of dense tables, all parts of a piece in one partition."""
+        task = CountPieces(self.source, schema_text(self.schema), tuple(table.columns for table in tables))
+        tasks = min(MOST_TASKS, ceil(sum(table.n_cells for table in tables) / CELLS_A_TASK) or 1)
+        return mapped(self.frame, task, PIECE_SHAPE).repartition(tasks, "clique", "piece")
+
+    def _dense(self, tables: Sequence[_Clique]) -> list[Marginal]:
+        lengths = tuple(table.n_cells for table in tables)
+        sums = self._checked(collected(mapped(self._pieces(tables), SumPieces(lengths), PIECE_SHAPE)))
+        counts = [np.zeros(length, dtype=np.int64) for length in lengths]
+        for clique, piece, places, part in zip(*(sums.column(name) for name in ("clique", "piece", "places", "counts")), strict=True):
+            start = piece.as_py() * PIECE_CELLS
+            at, values = unpacked(places, part)
+            cells = counts[clique.as_py()][start : start + PIECE_CELLS]
+            if len(at):
+                cells[at] = values
+            else:
+                cells[:] = values
+        return [Marginal(table.columns, table.sizes, cells.reshape(table.sizes)) for table, cells in zip(tables, counts, strict=True)]
+
+    def _cells(self, tables: Sequence[_Clique]) -> Any:
+        """The frame of filled cells of large tables, each once, with its count."""
+        functions = spark_functions()
+        task = CountCells(self.source, schema_text(self.schema), tuple(table.columns for table in tables))
+        return mapped(self.frame, task, CELL_SHAPE).groupBy("clique", "cell").agg(functions.sum("n").alias("n"))
+
+    def _sparse(self, tables: Sequence[_Clique]) -> list[Marginal]:
+        found = collected(self._cells(tables).limit(MOST_SPARSE))
+        if found.num_rows >= MOST_SPARSE:
+            raise TooLargeError(f"Marginals have more than {MOST_SPARSE:,} combinations that occur. Ask for fewer columns, or use fewer bins.")
+        found = self._checked_cells(found)
+        results = []
+        for q, table in enumerate(tables):
+            own = found.filter(pc.equal(found.column("clique"), q))
+            keys, counts = own.column("cell").to_pylist(), own.column("n").to_numpy()
+            results.append(marginal_of_cells(table.columns, table.sizes, keys, counts))
+        return results
+
+    def _checked(self, answer: pa.Table) -> pa.Table:
+        """The rows of an answer without the one that stands for rows seen, which must be those of the first pass."""
+        of_rows = pc.equal(answer.column("clique"), ROWS)
+        seen = answer.filter(of_rows)
+        self.rows.check(RowsSeen(sum(seen.column("n").to_pylist()), sum(seen.column("checksum").to_pylist())))
+        return answer.filter(pc.invert(of_rows))
+
+    def _checked_cells(self, answer: pa.Table) -> pa.Table:
+        """The same for cells of large tables."""
+        of_rows = pc.equal(answer.column("clique"), ROWS)
+        seen = answer.filter(of_rows)
+        hashes = [int.from_bytes(word[:8], "big", signed=True) for word in seen.column("cell").to_pylist()]
+        self.rows.check(RowsSeen(sum(seen.column("n").to_pylist()), summed(np.array(hashes, dtype=np.int64))))
+        return answer.filter(pc.invert(of_rows))
+
+
+@dataclass(frozen=True)
+class _Clique:
+    """A clique and the sizes of its columns."""
+
+    columns: tuple[str, ...]
+    sizes: tuple[int, ...]
+
+    @property
+    def n_cells(self) -> int:
+        return prod(self.sizes)

@@ -1,0 +1,159 @@
+"""Jobs on Spark: a task that workers run on Arrow batches, and faults in our words.
+
+What Spark says of a fault quotes values (a text that is no number, a row that was being worked on), and messages leave a trusted environment more
+easily than data do. So a worker's fault travels as its kind and place, or as a sentence of ours, and the driver repeats nothing else.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import re
+import traceback
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pyarrow as pa
+
+from .._base import errors
+from .._base.errors import ChaffinchError, ClusterError, MissingExtraError
+from .._base.threads import one_thread
+
+__all__ = ["Task", "WorkerError", "collected", "guarded", "in_our_words", "install_sentence", "mapped", "reason", "translated"]
+
+Task = Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]
+"""What a worker does with the batches of a partition. Frozen dataclasses of plain values: they travel."""
+
+_FAULT = re.compile(r"chaffinch-fault (\{.*?\}) end-of-fault")
+_NO_MODULE = re.compile(r"No module named '([\w.]+)'")
+_ARROW_TYPES = {
+    "int": pa.int32(), "bigint": pa.int64(), "binary": pa.binary(), "double": pa.float64(), "string": pa.string(),
+}  # fmt: skip
+
+
+class WorkerError(RuntimeError):
+    """A fault in a task, as it travels to the driver: its kind and a sentence, and no value."""
+
+    def __init__(self, kind: str, sentence: str) -> None:
+        super().__init__(f"chaffinch-fault {json.dumps({'kind': kind, 'sentence': sentence})} end-of-fault")
+
+
+def guarded(task: Task, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Return what a task gives, on one thread; whatever it raises leaves as a fault without values."""
+    try:
+        with one_thread():
+            yield from task(batches)
+    except ChaffinchError as error:
+        fault = WorkerError(type(error).__name__, str(error))
+    except Exception as error:  # whatever it is, its message may quote a cell
+        fault = WorkerError("", f"{type(error).__name__} in {_place(error)}")
+    else:
+        return
+    raise fault from None
+
+
+def _place(error: Exception) -> str:
+    """Where in our code a fault arose, as far as that is known: a module and a line."""
+    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if "chaffinch" in frame.filename]
+    if not frames:
+        return "an unknown place"
+    tail = frames[-1].filename.replace("\\", "/").rpartition("chaffinch/")[2]
+    return f"chaffinch/{tail}, line {frames[-1].lineno}"
+
+
+def mapped(frame: Any, task: Task, shape: str) -> Any:
+    """Return the frame of what a task makes of each partition's batches; `shape` names its columns and types, as Spark writes them."""
+
+    def work(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        from chaffinch.spark.jobs import guarded  # this function travels by value, what it calls by name
+
+        yield from guarded(task, batches)
+
+    with in_our_words():
+        return frame.mapInArrow(work, shape)
+
+
+def reason(error: OSError) -> str:
+    """Return why the system refused a file, without its name: Arrow puts that in.
+
+    Examples
+    --------
+    >>> reason(FileNotFoundError(2, "Failed to open local file ..."))
+    'No such file or directory'
+    """
+    return os.strerror(error.errno) if error.errno else "the system refused"
+
+
+def collected(frame: Any) -> pa.Table:
+    """Return a small frame as an Arrow table: one job."""
+    with in_our_words():
+        if hasattr(frame, "toArrow"):  # Spark 4
+            return frame.toArrow()
+        rows, types = frame.collect(), frame.dtypes
+    return pa.table(
+        {name: pa.array([bytes(row[name]) if kind == "binary" else row[name] for row in rows], _ARROW_TYPES[kind]) for name, kind in types}
+    )
+
+
+@contextlib.contextmanager
+def in_our_words() -> Iterator[None]:
+    """Raise faults of Spark in the block as errors of ours, without what Spark says of them."""
+    try:
+        yield
+    except ChaffinchError:
+        raise
+    except Exception as error:
+        if not _of_spark(error):
+            raise
+        ours = translated(error)
+    else:
+        return
+    raise ours from None
+
+
+def _of_spark(error: Exception) -> bool:
+    return any(kind.__module__.partition(".")[0] in ("pyspark", "py4j", "grpc") for kind in type(error).__mro__)
+
+
+def translated(error: Exception) -> ChaffinchError:
+    """Return the error of ours that says what a fault of Spark means: a sentence of a task, a known cause, or its condition alone."""
+    text = str(error)
+    if found := _FAULT.search(text):
+        fault = json.loads(found.group(1))
+        kind = getattr(errors, fault["kind"], None) if fault["kind"] else None
+        if kind is not None and issubclass(kind, ChaffinchError) and kind is not MissingExtraError:
+            return kind(fault["sentence"])
+        return ClusterError(f"A task on a worker failed: {fault['sentence']}. {_LOOK}")
+    if missing := _NO_MODULE.search(text):
+        return ClusterError(f"Workers have no package '{missing.group(1)}'. {install_sentence()}")
+    if "PYTHON_VERSION_MISMATCH" in text:
+        return ClusterError(f"Workers run another Python than the driver. {install_sentence()}")
+    return ClusterError(f"A job on Spark failed: {_condition(error)}. {_LOOK}")
+
+
+_LOOK = "What Spark says of it may hold values of records, and is not repeated here: look into the logs of the driver and the executors."
+
+
+def install_sentence() -> str:
+    """Return what has to be installed on workers, and how Spark is told of it."""
+    import platform
+
+    from .. import __version__
+
+    python = ".".join(platform.python_version_tuple()[:2])
+    return (
+        f"Install Python {python} with chaffinch[spark]=={__version__} on all workers, or ship the driver's environment with the job (--archives), and "
+        "name its Python by spark.pyspark.python or PYSPARK_PYTHON before the session starts."
+    )
+
+
+def _condition(error: Exception) -> str:
+    """The name that Spark has for a fault, or the class of the exception: neither holds values."""
+    for ask in ("getCondition", "getErrorClass"):
+        with contextlib.suppress(Exception):
+            if name := getattr(error, ask)():
+                return str(name)
+    with contextlib.suppress(Exception):
+        return str(error.java_exception.getClass().getName())  # type: ignore[attr-defined]
+    return type(error).__name__

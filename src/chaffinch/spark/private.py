@@ -1,0 +1,110 @@
+"""A Spark DataFrame for a private fit: coded under a declared schema, row by row, with at most so many rows of a person.
+
+Workers count; noise is drawn on the driver alone, where every answer is charged (`privacy.PrivateCounter`). No record is collected.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+import pyarrow as pa
+
+from .._base.errors import InputError, listed
+from ..privacy.discover import wanted_columns
+from ..privacy.domain import check_declared, declared_schema
+from ..privacy.opening import promised_schema
+from ..privacy.prepare import prepare as prepare_declared
+from ..privacy.prepare import with_person
+from ..table.fit_schema import check_columns
+from ..table.personal.detect import personal_note, warn_of, with_evidence
+from ..table.schema import Schema
+from ..table.schema_file import SchemaLike, as_schema
+from .blocks import BLOCK_ROWS, CHECK, block_of, regrouped, schema_of, schema_text, summed, unhashable
+from .scan import SparkScan, counted_rows
+from .session import ready, session_of, spark_functions
+
+__all__ = ["EncodeDeclared", "first_rows", "prepare"]
+
+_BLANKS = r"[ \t\n\r\x0B\f]+"
+
+
+@dataclass(frozen=True)
+class EncodeDeclared:
+    """The task that turns rows into blocks of codes under a declared schema: each code is a function of its own cell and of the declaration."""
+
+    schema: str
+
+    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        schema = schema_of(self.schema)
+        for batch in regrouped(batches, BLOCK_ROWS):
+            cells = batch.rename_columns([*schema.names, CHECK])
+            table = prepare_declared(pa.Table.from_batches([cells]).select(schema.names), schema)
+            codes = [table.code(name) for name in schema.names]
+            yield block_of(batch.num_rows, summed(cells.column(CHECK).to_numpy()), codes, schema.sizes)
+
+
+def prepare(frame: Any, schema: SchemaLike, *, person: str | None = None, rows_per_person: int = 1) -> SparkScan:
+    """Return a scan of a DataFrame for a private fit, as `chaffinch.prepare` does for a table: `BayesNet(epsilon=1).fit(counter)` of its `coded`.
+
+    The schema is public and declares the domain of every column: nothing is discovered on Spark. With `person`, the column that tells persons apart (the
+    schema's role `person` unless named), up to `rows_per_person` rows of each are kept, chosen by a hash with a secret key: which of a person's rows
+    are kept depends on these rows alone, so that one person changes at most so many (`privacy.persons`). On one machine the first ones of the file are.
+    """
+    session = session_of(frame)
+    declared = as_schema(schema)
+    if declared is None:
+        raise InputError("A private fit on Spark needs a declared schema: `chaffinch schema DATA --blank -o schema.toml` writes one to fill in.")
+    person = declared.only("person") if person is None else person
+    promised = promised_schema(declared, person=person, rows_per_person=rows_per_person)
+    check_declared(promised, source="the DataFrame")
+    if waiting := wanted_columns(promised):
+        names = listed(column.name for column in waiting)
+        raise InputError(f"Nothing is discovered on Spark, and the schema leaves it to be for: {names}. Declare levels or bounds of these columns.")
+    check_columns("the DataFrame", frame.columns, promised)
+    warn_of(personal_note(with_evidence(promised)))
+    ready(session)
+    if person is not None:
+        frame = first_rows(frame, person, rows_per_person)
+    sealed = declared_schema(with_person(declared, person))
+    sealed = replace(sealed, columns=tuple(sealed[name] for name in frame.columns), persons=0 if person is None else rows_per_person)
+    return SparkScan(frame, sealed, counted_rows(frame), encode=EncodeDeclared(_modelled_text(sealed)))
+
+
+def _modelled_text(schema: Schema) -> str:
+    """The part of a schema that has codes, as text for workers."""
+    return schema_text(replace(schema, columns=schema.modelled))
+
+
+def first_rows(frame: Any, person: str, most: int, *, key: str | None = None) -> Any:
+    """Return at most so many rows of each person: the first by a hash of the row and a secret key. Rows without an id are persons of their own.
+
+    Words are compared without the blanks around them, so that two spellings of an id are one person.
+    """
+    if isinstance(most, bool) or not isinstance(most, int) or most < 1:
+        raise InputError(f"rows_per_person must be a whole number of at least 1. Got {most!r}.")
+    functions = spark_functions()
+    from pyspark.sql import Window
+
+    names, kinds = frame.columns, [field.dataType.simpleString() for field in frame.schema]
+    kind = kinds[names.index(person)]
+    if kind == "binary" or "<" in kind:
+        raise InputError(f"A person cannot be told by a column of type {kind} on Spark. Cast it to text or numbers.")
+    places = [f"c{j}" for j in range(len(names))]
+    plain = frame.toDF(*places)
+    who = functions.col(places[names.index(person)])
+    if kind == "string":
+        who = functions.regexp_replace(who, rf"^{_BLANKS}|{_BLANKS}\z", "")
+        who = functions.when(who != "", who)
+    elif kind in ("float", "double"):
+        who = functions.when(~functions.isnan(who), who)
+    hashes = [place for place, field in zip(places, frame.schema, strict=True) if not unhashable(field.dataType)]
+    order = functions.xxhash64(functions.lit(key or secrets.token_hex(16)), *hashes)
+    rows = plain.withColumn("who", who).withColumn("place", order)
+    # Rows without an id are no group: a window over them would put them all into one task.
+    alone, others = rows.where(functions.col("who").isNull()), rows.where(functions.col("who").isNotNull())
+    rank = functions.row_number().over(Window.partitionBy("who").orderBy("place", *hashes))
+    kept = others.withColumn("rank", rank).where(functions.col("rank") <= most)
+    return kept.select(*places).unionAll(alone.select(*places)).toDF(*names)

@@ -1,0 +1,123 @@
+"""Profiles of the columns of a Spark DataFrame: one for each partition, merged in the order of partitions.
+
+Counts add, so profiles do not depend on partitions, but for columns of more than a million distinct numbers, whose groups of neighbours hang on what
+was merged with what. So profiles are merged in a tree that is the same whenever partitions are: thirty-two neighbours, and these in their order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from ..table.fit_schema import TableProfile
+from ..table.profile import Profile
+from .blocks import CHECK, hashed, regrouped, summed
+from .counter import RowsSeen
+from .jobs import collected, mapped
+from .session import spark_functions
+
+__all__ = ["PART", "MergeProfiles", "ProfileRows", "profiled"]
+
+PART = "_chaffinch_part"
+"""The column of the number of the partition that a row is in."""
+
+PROFILE_ROWS = 1 << 18
+"""Rows that are profiled at a time."""
+
+NEIGHBOURS = 32
+"""Partitions whose profiles are merged first."""
+
+ROWS = -1
+"""The number in place of a column's that stands for rows: how many there were, and the sum of their hashes."""
+
+PROFILE_SHAPE = "part int, bucket int, field int, n long, checksum long, profile binary"
+_PROFILE = pa.schema([("part", pa.int32()), ("bucket", pa.int32()), ("field", pa.int32()), ("n", pa.int64()), ("checksum", pa.int64()), ("profile", pa.binary())])
+
+Missing = tuple[Any, ...]
+
+
+def profiled(frame: Any, empty: TableProfile) -> tuple[TableProfile, RowsSeen]:
+    """Return the profiles of a frame's columns, read as empty ones say, and how many rows were seen with the sum of their hashes: one job."""
+    functions, names = spark_functions(), tuple(empty.columns)
+    rows = hashed(frame, names).withColumn(PART, functions.spark_partition_id())
+    parts = mapped(rows, ProfileRows(names, tuple(empty.columns[name].missing for name in names)), PROFILE_SHAPE)
+    for by in (("bucket", "field"), ("field",)):
+        parts = mapped(parts.repartition(len(names), *by), MergeProfiles(), PROFILE_SHAPE)
+    answer = {row["field"]: row for row in collected(parts).to_pylist()}
+    seen = RowsSeen(answer[ROWS]["n"], answer[ROWS]["checksum"]) if ROWS in answer else RowsSeen(0, 0)
+    columns = {name: unpacked_profile(answer[j]["profile"]) for j, name in enumerate(names) if j in answer}
+    return replace(empty, columns={**empty.columns, **columns}, n_rows=seen.n_rows), seen
+
+
+@dataclass(frozen=True)
+class ProfileRows:
+    """The task that profiles the columns of its partition, and sums up its rows and their hashes."""
+
+    names: tuple[str, ...]
+    missing: tuple[Missing, ...]
+
+    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        profiles: list[Profile] = []
+        n_rows = part = 0
+        checks = np.zeros(1, dtype=np.int64)
+        for batch in regrouped(batches, PROFILE_ROWS):
+            batch = batch.rename_columns([*self.names, CHECK, PART])
+            if not profiles:
+                profiles = [Profile(batch.column(name).type, missing) for name, missing in zip(self.names, self.missing, strict=True)]
+                part = batch.column(PART)[0].as_py()
+            for name, profile in zip(self.names, profiles, strict=True):
+                profile.add(batch.column(name))
+            n_rows += batch.num_rows
+            checks[0] = summed(np.array([checks[0], summed(batch.column(CHECK).to_numpy())]))
+        if profiles:
+            yield _row(part, ROWS, n_rows, int(checks[0]), b"")
+            yield from (_row(part, j, 0, 0, packed_profile(profile)) for j, profile in enumerate(profiles))
+
+
+@dataclass(frozen=True)
+class MergeProfiles:
+    """The task that merges profiles of a column, in the order of partitions, bucket by bucket or the buckets."""
+
+    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        rows = [row for batch in batches for row in batch.to_pylist()]
+        groups: dict[tuple[int, int], list[dict[str, Any]]] = {}
+        for row in sorted(rows, key=lambda row: row["part"]):
+            groups.setdefault((row["field"], row["bucket"]), []).append(row)
+        for (field, _), group in groups.items():
+            check = summed(np.array([row["checksum"] for row in group], dtype=np.int64))
+            raw = b"" if field == ROWS else _merged([row["profile"] for row in group])
+            yield _row(group[0]["part"], field, sum(row["n"] for row in group), check, raw, merged=True)
+
+
+def _merged(raws: list[bytes]) -> bytes:
+    if len(raws) == 1:
+        return raws[0]
+    whole = unpacked_profile(raws[0])
+    for raw in raws[1:]:
+        whole.merge(unpacked_profile(raw))
+    return packed_profile(whole)
+
+
+def _row(part: int, field: int, n: int, check: int, raw: bytes, *, merged: bool = False) -> pa.RecordBatch:
+    # After the first merge all buckets of a column are one.
+    bucket = 0 if merged else part // NEIGHBOURS
+    return pa.RecordBatch.from_arrays([pa.array([value], kind) for value, kind in zip((part, bucket, field, n, check, raw), _PROFILE.types, strict=True)], schema=_PROFILE)
+
+
+def packed_profile(profile: Profile) -> bytes:
+    """Return a profile as bytes that travel. It holds values of records, and stays among workers and the driver."""
+    batch = profile.to_arrow()
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, batch.schema) as writer:
+        writer.write_batch(batch)
+    return sink.getvalue().to_pybytes()
+
+
+def unpacked_profile(raw: bytes) -> Profile:
+    """Return the profile in bytes."""
+    with pa.ipc.open_stream(raw) as reader:
+        return Profile.from_arrow(reader.read_next_batch())

@@ -1,0 +1,237 @@
+"""A Spark DataFrame under a fitted schema, and its codes, held where the data are."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import shutil
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from inspect import signature
+from pathlib import Path
+from typing import Any, Literal
+
+import pyarrow as pa
+
+from .._base.errors import FileError, InputError, listed
+from .._base.masking import THRESHOLD
+from ..table.fit_schema import check_columns, check_declared, enough_rows, fit_profiles, typed_profile
+from ..table.note import Note
+from ..table.personal.decisions import check_decided, check_declared_decided
+from ..table.personal.detect import warn_of
+from ..table.schema import Schema
+from ..table.schema_file import SchemaLike, as_schema
+from ..table.sources import Source
+from .blocks import (
+    BLOCK_SHAPE,
+    CHECK,
+    FILE_SHAPE,
+    Encode,
+    FileBlocks,
+    RowBlocks,
+    WriteBlocks,
+    hashed,
+    in_utc_type,
+    schema_text,
+    summed,
+)
+from .counter import RowsSeen, SparkCounter
+from .jobs import Task, collected, in_our_words, mapped, reason
+from .profiles import profiled
+from .session import ready, session_of, spark_functions
+
+__all__ = ["SparkScan", "counted_rows", "scan"]
+
+RARE_BELOW = Schema.rare_below
+"""Records below which a level is pooled, unless a schema says otherwise."""
+
+UNIT_BLOCKS = 64
+"""Blocks that one task reads of a file, at most: one large partition does not hold up the others."""
+
+
+@dataclass(frozen=True, eq=False)
+class SparkScan:
+    """A Spark DataFrame with a fitted schema. Make one with `chaffinch.spark.scan`, or with `prepare` for a private fit.
+
+    `encode`: the task that turns rows into codes; None: that of the schema.
+    """
+
+    frame: Any
+    schema: Schema
+    rows: RowsSeen
+    notes: tuple[Note, ...] = ()
+    encode: Task | None = None
+
+    @property
+    def n_rows(self) -> int:
+        """The number of records."""
+        return self.rows.n_rows
+
+    def coded(self, cache: str | os.PathLike[str] | None = None) -> SparkCounter:
+        """Return a counter of the codes of all rows: use it in a `with` block, at whose end the codes are removed.
+
+        `cache`: a folder that the driver and all workers see under the same path: workers write codes there and map them into memory, which is the
+        quickest. An address with a scheme (hdfs://, s3://, abfss://): Spark writes and reads them there. None: Spark holds them, in memory and on local
+        disks. Codes take about a byte for each cell of the table, and are as confidential as the data.
+        """
+        if self.schema.sealed:
+            check_declared_decided(self.schema)  # what records hold decides nothing under a promise
+        else:
+            check_decided(self.schema)
+        if self.schema.only("weight") is not None:
+            raise InputError("Records are not counted by weight on Spark: give the column another role, or fit on one machine.")
+        encode = self.encode or Encode(schema_text(self.schema))
+        rows = hashed(self.frame, self.schema.names)
+        if cache is None:
+            return self._persisted(mapped(rows, encode, BLOCK_SHAPE))
+        address = os.fspath(cache)
+        if "://" in address or (":/" in address and not Path(address).is_absolute()):
+            return self._written_by_spark(mapped(rows, encode, BLOCK_SHAPE), address)
+        return self._written_by_workers(rows, encode, Path(address))
+
+    def _persisted(self, blocks: Any) -> SparkCounter:
+        with in_our_words():
+            held = blocks.persist()
+
+        def forget() -> None:
+            with in_our_words():
+                held.unpersist()
+
+        return SparkCounter(held, RowBlocks(), self.schema, self.rows, on_close=forget)
+
+    def _written_by_spark(self, blocks: Any, address: str) -> SparkCounter:
+        session = session_of(self.frame)
+        place = f"{address.rstrip('/')}/chaffinch-codes-{secrets.token_hex(8)}"
+        forget = _remover(session, blocks, place)
+        try:
+            with in_our_words():
+                _close_to_others(session, place)
+                blocks.write.option("compression", "zstd").parquet(f"{place}/blocks")
+                held = session.read.parquet(f"{place}/blocks")
+        except BaseException:
+            forget()
+            raise
+        return SparkCounter(held, RowBlocks(), self.schema, self.rows, on_close=forget)
+
+    def _written_by_workers(self, rows: Any, encode: Task, parent: Path) -> SparkCounter:
+        if not parent.is_dir():
+            raise FileError(f"There is no folder '{parent}' for the code cache. Make it first, where the driver and all workers see it.")
+        folder = parent.absolute() / f"chaffinch-codes-{secrets.token_hex(8)}"
+        try:
+            folder.mkdir(mode=0o700)
+        except OSError as error:
+            raise FileError(f"Cannot write the code cache into '{parent}': {reason(error)}.") from None
+
+        def forget() -> None:
+            shutil.rmtree(folder, ignore_errors=True)
+
+        try:
+            files = collected(mapped(rows, WriteBlocks(encode, str(folder)), FILE_SHAPE)).sort_by("path")
+            self.rows.check(RowsSeen(sum(files.column("n").to_pylist()), summed(files.column("checksum").to_numpy())))
+            blocks = FileBlocks(_units(files))
+            with in_our_words():
+                numbers = session_of(self.frame).range(0, len(blocks.units), 1, max(1, len(blocks.units)))
+        except BaseException:
+            forget()
+            raise
+        return SparkCounter(numbers, blocks, self.schema, self.rows, on_close=forget)
+
+
+def scan(
+    frame: Any, schema: SchemaLike | None = None, *, rare: Literal["pool", "keep"] = "pool", threshold: int = THRESHOLD
+) -> SparkScan:
+    """Return a scan of a Spark DataFrame, classic or Connect: arguments as for `chaffinch.scan`, and the same codecs, whatever the partitions.
+
+    One job profiles all columns on workers (with a fitted schema Spark counts rows alone). Profiles come to the driver: values that columns have,
+    each column apart, with how many records have them. No row does. Moments are read in UTC. Rules between columns are not searched for: that
+    takes rows. Columns of more than a million distinct numbers are grouped as partitions fall, right to about one in a thousand ranks.
+    """
+    session = session_of(frame)
+    ready(session)
+    names = frame.columns
+    if double := sorted({name for name in names if names.count(name) > 1}):
+        raise InputError(f"The DataFrame has columns of one name: {listed(double)}. Rename them.")
+    declared = as_schema(schema)
+    if declared is not None and declared.fitted and declared.names:
+        check_columns("the DataFrame", names, declared)
+        columns = tuple(replace(declared[name], spelled=False) for name in names)
+        rows = counted_rows(frame)
+        enough_rows("The DataFrame", rows.n_rows)
+        return SparkScan(frame, replace(declared, columns=columns, sealed=False), rows)
+    if declared is not None and declared.rules:
+        raise InputError(
+            "Rules of a schema are fitted to rows, which stay on Spark: fit the schema to some rows on one machine (chaffinch.read), and give the schema of "
+            "that, or leave the rules out."
+        )
+    if len(names) < 2:
+        raise InputError("The DataFrame has one column. A table needs two or more.")
+    if declared is not None:
+        check_declared(names, declared)
+    source = _source(frame)
+    profiles, rows = profiled(frame, typed_profile(source, declared))
+    rare_below = RARE_BELOW if declared is None else declared.rare_below
+    fitted = fit_profiles(source, profiles, declared, rare=rare, rare_below=rare_below, threshold=threshold)
+    warn_of(fitted.notes)
+    return SparkScan(frame, fitted.schema, rows, (*fitted.notes, Note("", "rules", _NO_RULES)))
+
+
+_NO_RULES = "Rules between columns (one that determines another, sums, orders) were not searched for on Spark: a schema that was fitted on one machine brings its own."
+
+
+def _source(frame: Any) -> Source:
+    """The columns of a frame as a source that nobody reads here."""
+    from pyspark.sql.pandas.types import to_arrow_schema
+
+    def refuse(_columns: Sequence[str] | None) -> Iterator[pa.RecordBatch]:
+        raise InputError("Rows of a Spark DataFrame stay on Spark.")
+
+    with in_our_words():
+        asked = {"timezone": "UTC"} if "timezone" in signature(to_arrow_schema).parameters else {}  # from Spark 4.1 on
+        kinds = to_arrow_schema(frame.schema, **asked)
+    kinds = pa.schema([field.with_type(in_utc_type(field.type)) for field in kinds])
+    return Source("Spark DataFrame", kinds, refuse, native="spark")
+
+
+def counted_rows(frame: Any) -> RowsSeen:
+    """How many rows a frame has and the sum of their hashes, by Spark alone."""
+    functions = spark_functions()
+    total = functions.sum(functions.col(CHECK).cast("decimal(38,0)")).cast("string").alias("total")
+    (row,) = collected(hashed(frame, ()).agg(functions.count(functions.lit(1)).alias("n"), total)).to_pylist()
+    return RowsSeen(row["n"], (int(row["total"] or 0) + 2**63) % 2**64 - 2**63)
+
+
+def _units(files: pa.Table) -> tuple[tuple[str, int, int], ...]:
+    """What tasks read: files, or parts of large ones."""
+    return tuple(
+        (path, first, min(first + UNIT_BLOCKS, blocks))
+        for path, blocks in zip(files.column("path").to_pylist(), files.column("blocks").to_pylist(), strict=True)
+        for first in range(0, blocks, UNIT_BLOCKS)
+    )
+
+
+def _close_to_others(session: Any, place: str) -> None:
+    """Make a folder that its owner alone may look into, on file systems that know owners; Connect cannot, and leaves it to the server."""
+    if hasattr(session, "_jsc"):
+        path, files = _on_hadoop(session, place)
+        owner = session._jvm.org.apache.hadoop.fs.permission.FsPermission("700")
+        files.mkdirs(path, owner)
+        files.setPermission(path, owner)
+
+
+def _on_hadoop(session: Any, place: str) -> tuple[Any, Any]:
+    path = session._jvm.org.apache.hadoop.fs.Path(place)
+    return path, path.getFileSystem(session._jsc.hadoopConfiguration())
+
+
+def _remover(session: Any, blocks: Any, place: str) -> Callable[[], None]:
+    """What removes a folder that Spark wrote: by Hadoop where its classes can be reached, else by writing nothing over it."""
+
+    def forget() -> None:
+        with in_our_words():
+            if hasattr(session, "_jsc"):
+                path, files = _on_hadoop(session, place)
+                files.delete(path, True)
+            else:
+                blocks.limit(0).write.mode("overwrite").parquet(f"{place}/blocks")
+
+    return forget

@@ -1,0 +1,123 @@
+"""The Spark session: whether there is one, and whether its workers are fit for the work."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+from weakref import WeakSet
+
+import pyarrow as pa
+
+from .._base.errors import ClusterError, InputError, MissingExtraError
+from .jobs import collected, in_our_words, install_sentence
+
+__all__ = ["Workers", "check_workers", "current_session", "ready", "session_of", "spark_functions"]
+
+PROBES = 8
+"""Tasks of the self-test: workers of one kind are alike, and a job of few tasks is short."""
+
+_fit_sessions: WeakSet[Any] = WeakSet()
+"""Sessions whose workers were looked at."""
+
+
+@dataclass(frozen=True)
+class Workers:
+    """What workers run: versions of Spark, Python, Chaffinch and of the packages that counting needs."""
+
+    spark: str
+    python: str
+    chaffinch: str
+    numpy: str
+    pyarrow: str
+    numba: str
+    machine: str
+
+
+def spark_functions() -> Any:
+    """Return the functions of Spark's columns; MissingExtraError without pyspark."""
+    try:
+        from pyspark.sql import functions
+    except ImportError:
+        raise MissingExtraError("Working on Spark", "spark") from None
+    return functions
+
+
+def session_of(frame: Any) -> Any:
+    """Return the session of a Spark DataFrame, classic or Connect; InputError for anything else."""
+    spark_functions()
+    if not hasattr(frame, "mapInArrow") or not hasattr(frame, "sparkSession"):
+        raise InputError(f"A Spark DataFrame is needed. Got a {type(frame).__name__}: spark.createDataFrame or spark.read makes one.")
+    return frame.sparkSession
+
+
+def current_session(session: Any = None) -> Any:
+    """Return the session given, or else the active one; ClusterError where there is none."""
+    if session is not None:
+        if not hasattr(session, "createDataFrame"):
+            raise InputError(f"A Spark session is needed. Got a {type(session).__name__}.")
+        return session
+    spark_functions()
+    from pyspark.sql import SparkSession
+
+    with in_our_words():
+        session = SparkSession.getActiveSession()
+    if session is None:
+        raise ClusterError("No Spark session is active. Start one (SparkSession.builder.getOrCreate()), or pass it: session=spark.")
+    return session
+
+
+def check_workers(session: Any) -> Workers:
+    """Return what the workers of a session run; ClusterError, with what to install, where they cannot count as the driver does.
+
+    One short job, done once a session by whatever needs workers.
+    """
+
+    def probe(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        # Travels by value and imports what it asks for one by one: a worker may have none of it.
+        import importlib
+        import json
+        import platform
+
+        import pyarrow
+
+        for batch in batches:
+            said = {"python": platform.python_version(), "machine": platform.machine()}
+            for name in ("chaffinch", "numpy", "pyarrow", "numba"):
+                try:
+                    said[name] = str(importlib.import_module(name).__version__)
+                except ImportError:
+                    said[name] = ""
+            yield pyarrow.RecordBatch.from_arrays([pyarrow.array([json.dumps(said)] * batch.num_rows)], ["said"])
+
+    with in_our_words():
+        frame = session.range(0, PROBES, 1, PROBES).mapInArrow(probe, "said string")
+        version = str(session.version)
+    said = {text: json.loads(text) for text in collected(frame).column("said").to_pylist()}
+    every = [Workers(spark=version, **facts) for facts in said.values()]
+    for workers in every:
+        _check(workers)
+    _fit_sessions.add(session)
+    return every[0]
+
+
+def ready(session: Any) -> None:
+    """Look at the workers of a session unless that was done."""
+    if session not in _fit_sessions:
+        check_workers(session)
+
+
+def _check(workers: Workers) -> None:
+    import platform
+
+    from .. import __version__
+
+    for name in ("chaffinch", "numpy", "pyarrow", "numba"):
+        if not getattr(workers, name):
+            raise ClusterError(f"Workers have no package '{name}'. {install_sentence()}")
+    if workers.chaffinch != __version__:
+        raise ClusterError(f"Workers run chaffinch {workers.chaffinch}, the driver {__version__}: counts could differ. {install_sentence()}")
+    ours = platform.python_version_tuple()[:2]
+    if tuple(workers.python.split(".")[:2]) != ours:
+        raise ClusterError(f"Workers run Python {workers.python}, the driver {'.'.join(ours)}. {install_sentence()}")

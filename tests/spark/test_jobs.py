@@ -1,0 +1,115 @@
+"""Faults on workers and in Spark come as sentences of ours, and never with a value."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pyarrow as pa
+import pytest
+
+from chaffinch.errors import ChaffinchError, ClusterError, FileError, SchemaError
+from chaffinch.spark.jobs import WorkerError, collected, guarded, in_our_words, mapped, translated
+
+SECRET = "4711-secret"
+
+
+def failing(error: Exception):
+    def task(batches):
+        yield from batches
+        raise error
+
+    return task
+
+
+class SparkFault(Exception):
+    """A stand-in for what pyspark raises: told by its module."""
+
+
+SparkFault.__module__ = "pyspark.errors"
+
+
+def test_a_task_gives_its_batches():
+    batch = pa.record_batch({"x": [1, 2]})
+    assert list(guarded(lambda batches: batches, iter([batch]))) == [batch]
+
+
+def test_a_fault_of_a_task_leaves_without_its_message_and_its_cause():
+    with pytest.raises(WorkerError, match="ValueError in ") as found:
+        list(guarded(failing(ValueError(SECRET)), iter([])))
+    assert SECRET not in str(found.value)
+    assert found.value.__suppress_context__
+    ours = translated(SparkFault(f"Traceback ...\nRuntimeError: {found.value}\n\tat org.apache.spark {SECRET}"))
+    assert isinstance(ours, ClusterError)
+    assert "A task on a worker failed: ValueError in" in str(ours)
+    assert SECRET not in str(ours)
+
+
+def test_where_in_our_code_a_fault_arose_is_said():
+    from chaffinch.spark.blocks import Encode
+
+    with pytest.raises(WorkerError, match=r"chaffinch/spark/blocks\.py, line \d+"):
+        list(guarded(Encode("this is no schema"), iter([pa.record_batch({"x": [1]})])))
+
+
+@pytest.mark.parametrize("kind", [SchemaError, FileError])
+def test_an_error_of_ours_on_a_worker_is_that_error_on_the_driver(kind):
+    with pytest.raises(WorkerError) as found:
+        list(guarded(failing(kind('Column "age" has {odd} values.\nDeclare them.')), iter([])))
+    with pytest.raises(kind, match="Declare them"), in_our_words():
+        raise SparkFault(f"Job aborted: {found.value} at line 7")
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("ModuleNotFoundError: No module named 'pyarrow'", "Workers have no package 'pyarrow'. Install Python 3"),
+        ("[PYTHON_VERSION_MISMATCH] Python in worker has different version: 3.8", "Workers run another Python than the driver. Install"),
+        (f"[CAST_INVALID_INPUT] The value '{SECRET}' cannot be cast", "A job on Spark failed: SparkFault. What Spark says"),
+    ],
+)
+def test_faults_of_spark_become_sentences(text, words):
+    with pytest.raises(ClusterError) as found, in_our_words():
+        raise SparkFault(text)
+    assert words in str(found.value)
+    assert SECRET not in str(found.value)
+    assert found.value.__suppress_context__
+
+
+def test_the_condition_that_spark_names_is_said():
+    class Conditioned(SparkFault):
+        def getCondition(self):
+            return "CAST_INVALID_INPUT"
+
+    assert "A job on Spark failed: CAST_INVALID_INPUT." in str(translated(Conditioned(SECRET)))
+
+
+def test_other_faults_are_left_alone():
+    with pytest.raises(KeyError), in_our_words():
+        raise KeyError("x")
+    with pytest.raises(ChaffinchError, match="as it is"), in_our_words():
+        raise SchemaError("as it is")
+
+
+def test_importing_the_package_imports_no_pyspark():
+    code = "import sys, chaffinch.spark, chaffinch.spark.drawing; print(sorted(m for m in sys.modules if m.split('.')[0] in ('pyspark', 'py4j')))"
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.strip() == "[]"
+
+
+def test_a_failed_cast_in_spark_is_told_without_the_value(spark):
+    spark.conf.set("spark.sql.ansi.enabled", "true")
+    frame = spark.createDataFrame([(SECRET,)], "x string").selectExpr("cast(x as int) as x")
+    with pytest.raises(ClusterError, match="A job on Spark failed") as found:
+        collected(frame)
+    assert SECRET not in str(found.value)
+
+
+def test_a_fault_on_a_real_worker_is_told_without_the_value(spark):
+    def bad(batches):  # inside: workers have no tests, so that it has to travel whole
+        list(batches)
+        raise ValueError("4711-secret")
+        yield
+
+    with pytest.raises(ClusterError, match="A task on a worker failed: ValueError in ") as found:
+        collected(mapped(spark.range(0, 2, 1, 2), bad, "id long"))
+    assert SECRET not in str(found.value)
