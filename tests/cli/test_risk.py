@@ -314,3 +314,23 @@ def test_several_releases_and_a_model_are_attacked_together(folder, tmp_path):
     done = run("risk", *files, *options, "--parts", KEYS)
     assert done.returncode == 2
     assert "--parts takes two sets of columns" in " ".join(done.stderr.split())
+
+
+def test_files_are_attacked_batch_by_batch_where_asked(folder, tmp_path, run_here):
+    words = ["risk", folder / "half.csv", folder / "synthetic.csv", "--holdout", folder / "other.csv", "--keys", KEYS, "--sensitive", SENSITIVE]
+    words += ["--attackers", "gcap", "--tests", "exact_row", "--repeats", 30, "--seed", 1]
+    told = {}
+    for engine in ("memory", "stream"):
+        done = run_here(*words, "--engine", engine, "--sample-rows", 300, "--json", tmp_path / f"{engine}.json")
+        assert done.code == 0, done.err
+        assert ("Of all records: CAP, DCAP, DiSCO, TCAP (matched_rows). Of a sample of" in " ".join(done.out.split())) == (engine == "stream")
+        told[engine] = json.loads((tmp_path / f"{engine}.json").read_text())
+    for mine, theirs in zip(told["stream"]["attacks"][:4], told["memory"]["attacks"][:4], strict=True):
+        assert (mine["records"], mine["value"], mine["holdout"]) == ("all", pytest.approx(theirs["value"], rel=1e-12), pytest.approx(theirs["holdout"], rel=1e-12))
+    assert told["stream"]["memorisation"]["rows_equal_interval"]
+
+
+def test_several_releases_are_attacked_in_memory(folder, run_here):
+    done = run_here("risk", folder / "half.csv", folder / "synthetic.csv", folder / "alone.csv", "--engine", "stream", "--keys", KEYS, "--sensitive", SENSITIVE)
+    assert done.code == 2
+    assert "Several releases, or a model beside them, are attacked in memory: pass --engine memory" in " ".join(done.err.split())

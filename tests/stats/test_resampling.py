@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from chaffinch.stats import resampling
-from chaffinch.stats.resampling import permute, resample, subsets
+from chaffinch.stats.resampling import permute, resample, subsets, times_drawn
 
 SIGMAS = 5.0  # a normal value is further out once in 1.7 million
 
@@ -64,3 +64,11 @@ def test_blocks_cover_all_draws() -> None:
     assert sum(resampling.block_sizes(1000, 75_000)) == 1000
     assert max(resampling.block_sizes(1000, 75_000)) * 75_000 <= resampling.BLOCK_CELLS
     assert resampling.block_sizes(3, 10**9) == [1, 1, 1]
+
+
+@pytest.mark.parametrize("n", [1, 7, 1000])
+def test_rows_are_drawn_as_one_call_would(n, monkeypatch):
+    monkeypatch.setattr("chaffinch.stats.resampling.DRAWN", 64)
+    seed = np.random.SeedSequence(4)
+    whole = np.random.default_rng(seed).integers(0, n, 1500)
+    np.testing.assert_array_equal(times_drawn(n, 1500, np.random.default_rng(seed)), np.bincount(whole, minlength=n))

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import chaffinch
 from chaffinch.table.align import align
 from chaffinch.table.long_align import align_files
-from chaffinch.table.row_hash import choose_rows, hashes_of_places, hashes_of_values
+from chaffinch.table.row_hash import choose_rows, choose_slice, hashes_of_places, hashes_of_values
 from chaffinch.table.sources import open_source
 
 
@@ -102,3 +102,15 @@ def test_samples_have_the_schema_and_the_notes(by):
     chosen = choose_rows({"a": table}, 100, key=5, by=by)["a"]
     assert chosen.schema is table.schema
     assert chosen.notes == table.notes
+
+
+def test_slices_are_by_values_unless_rows_are_alike_too_often():
+    first, second = long(people(2000, 1), 300, people(1000, 2))
+    sample, by = choose_slice({"a": first, "b": second}, 500, key=3)
+    assert by == "values"
+    assert 300 < sample["a"].n_rows < 750
+    (alike,) = long(pa.table({"word": ["a", "b"] * 1000, "number": [1, 1, 2, 2] * 500}), 300)
+    for key in range(5):  # four kinds of rows: a slice has none, or a quarter of all at least
+        sample, by = choose_slice({"a": alike}, 200, key=key)
+        assert by == "place"
+        assert 100 < sample["a"].n_rows < 300  # six standard deviations of 13 either way

@@ -7,16 +7,13 @@ import os
 from pathlib import Path
 from tempfile import gettempdir
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
 import chaffinch
 from chaffinch.errors import InputError
-from chaffinch.stats.splits import child
 from chaffinch.table.long_align import align_files
-from chaffinch.utility.files import _times_drawn
 
 ADULT = Path(__file__).parents[2] / "examples" / "data"
 COUNTED = ("phi_k", "mu", "pearson", "jensen_shannon", "tvd.1", "tvd.2", "tvd.3", "impossible")
@@ -109,14 +106,6 @@ def test_no_codes_stay_behind_also_where_it_fails(adult):
 def test_a_sample_of_few_is_refused():
     with pytest.raises(InputError, match=r"sample_rows must be a whole number of at least 100\. Got 5"):
         chaffinch.utility(pa.table({"a": [1, 2]}), pa.table({"a": [1, 2]}), sample_rows=5)
-
-
-@pytest.mark.parametrize("n", [1, 7, 1000])
-def test_rows_are_drawn_as_one_call_would(n, monkeypatch):
-    monkeypatch.setattr("chaffinch.utility.files.DRAWN", 64)
-    seed = child(np.random.SeedSequence(4), 1)
-    whole = np.random.default_rng(seed).integers(0, n, 1500)
-    np.testing.assert_array_equal(_times_drawn(n, 1500, np.random.default_rng(seed)), np.bincount(whole, minlength=n))
 
 
 def test_files_need_no_others():

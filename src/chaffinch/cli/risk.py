@@ -11,6 +11,7 @@ from .._base.errors import InputError, unknown_name
 from .._base.masking import THRESHOLD
 from .options import (
     Attackers,
+    Engine,
     Holdout,
     HtmlOut,
     Input,
@@ -20,6 +21,7 @@ from .options import (
     PublicOut,
     Quiet,
     Rare,
+    SampleRows,
     SchemaIn,
     SvmRows,
     TcapConvention,
@@ -29,6 +31,7 @@ from .options import (
     Tolerance,
     Verbose,
     check_outputs,
+    chosen_engine,
     console,
     expanded,
     file_options,
@@ -92,6 +95,8 @@ def risk(
     ] = "level",
     repeats: Annotated[int, typer.Option(help="Draws of people for intervals and p-values.")] = 1000,
     svm_rows: SvmRows = 5000,
+    engine: Engine = "auto",
+    sample_rows: SampleRows = 100_000,
     policy: Annotated[Path | None, typer.Option(help="TOML file that says max_excess.")] = None,
     max_excess: MaxExcess = None,
     confidential: Annotated[
@@ -123,19 +128,21 @@ def risk(
     from .._base.progress import progress_bar
     from ..workflows.policy import RiskPolicy
     from .options import start_arrow, write_json
-    from .reading import open_beside, read_input
+    from .reading import open_beside, open_input
 
     allowed = RiskPolicy.read(policy, max_excess, holdout=holdout is not None)
     settings = risk_settings(
         keys=keys, sensitive=sensitive, key_sizes=key_sizes, label=label, attackers=attackers, tests=tests, parts=parts, convention=tcap_convention,
         numeric=numeric, rare=reading.rare, missing=missing, repeats=repeats, svm_rows=svm_rows, tolerance=tolerance, threshold=threshold, thorough=thorough,
+        sample_rows=sample_rows,
     )  # fmt: skip
     check_outputs(original, json, html, public, confidential)
     start_arrow(threads)
     from ..risk import measure_risk
 
     with progress_bar(quiet=quiet, plain=True) as progress:
-        table = read_input(original, reading, quiet=quiet, progress=progress)
+        choice = chosen_engine(engine, [original, *synthetic, *([] if holdout is None else [holdout])], reading, quiet=quiet)
+        table = open_input(original, reading, choice, quiet=quiet, progress=progress)
         others, fresh = [open_beside(path, reading) for path in synthetic], None if holdout is None else open_beside(holdout, reading)
         result = measure_risk(table, others, fresh, settings, model=model, seed=seed, threads=threads, progress=progress)
     result = allowed.judged(result, run_facts()).named(
@@ -153,6 +160,7 @@ def risk(
         show_attacks(result)
     if not quiet:
         show_risk(report, html, scenario=not verbose)
+        show_lines("" if result.about.sample is None else result.about.notes[0])
     end(result.lower_bound, allowed)
 
 
@@ -166,7 +174,7 @@ def end(bound: float | None, policy: RiskPolicy) -> None:
 def risk_settings(
     *, keys: str | None, sensitive: str | None, key_sizes: str | None, label: str | None, attackers: str | None, tests: str | None = None,
     parts: str | None = None, convention: str, numeric: str = "values", rare: str = "keep", missing: str = "level", repeats: int = 1000, svm_rows: int,
-    tolerance: list[str] | None = None, threshold: int = THRESHOLD, thorough: bool = False,
+    tolerance: list[str] | None = None, threshold: int = THRESHOLD, thorough: bool = False, sample_rows: int = 100_000,
 ) -> RiskSettings:  # fmt: skip
     """Return the settings that the options amount to."""
     from ..risk import RiskSettings
@@ -182,7 +190,7 @@ def risk_settings(
     return RiskSettings(
         keys=names_of(keys), sensitive=names_of(sensitive), key_sizes=key_sizes_of(key_sizes), label=label,
         attackers=names_of(attackers) or None, tests=_tests(tests), parts=_parts(parts), convention=convention, numeric=numeric, rare=rare, missing=missing,  # type: ignore[arg-type]
-        resamples=repeats, svm_rows=svm_rows or None, tolerance=_widths(tolerance), threshold=threshold, thorough=thorough,
+        resamples=repeats, svm_rows=svm_rows or None, tolerance=_widths(tolerance), threshold=threshold, thorough=thorough, sample_rows=sample_rows,
     )  # fmt: skip
 
 

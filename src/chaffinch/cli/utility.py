@@ -112,10 +112,7 @@ def utility(
     if verbose:
         show_verdict(result.verdict)
     show_worth(report, html)
-    if result.about.sample is not None:
-        from ..utility.result import sampled_sentence
-
-        show_lines(sampled_sentence(result.about.sample, result.results))
+    show_lines("" if result.about.sample is None else result.about.notes[0])
 
 
 def utility_settings(

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-__all__ = ["BULK", "alike", "block_sizes", "permute", "resample", "subsets"]
+__all__ = ["BULK", "alike", "block_sizes", "permute", "resample", "subsets", "times_drawn"]
 
 Drawn = NDArray[np.floating[Any]]
 Counts = NDArray[np.int64]
@@ -26,6 +26,9 @@ SHUFFLED = 1024
 
 FEW = 1 << 16
 """People that are drawn in one go."""
+
+DRAWN = 1 << 20
+"""Row numbers drawn at once."""
 
 BLOCK_CELLS = 1 << 22
 """Numbers of one block of draws: 32 MB."""
@@ -134,3 +137,13 @@ def _by_unit(labels: NDArray[np.bool_], sizes: Counts) -> NDArray[Any]:
     ends = running[:, np.cumsum(sizes) - 1]
     ends[:, 1:] -= ends[:, :-1].copy()
     return ends
+
+
+def times_drawn(of: int, n_rows: int, rng: np.random.Generator) -> NDArray[Any]:
+    """Return how often each of some rows is drawn in `n_rows` draws, in as few bytes as will do: the draws are those that one call would make."""
+    often = n_rows / max(of, 1)
+    times: NDArray[Any] = np.zeros(of, dtype=np.uint8 if often < 20 else np.uint16 if often < 20_000 else np.uint32)
+    for start in range(0, n_rows, DRAWN):
+        rows, counts = np.unique(rng.integers(0, of, min(DRAWN, n_rows - start)), return_counts=True)
+        times[rows] += counts.astype(times.dtype)
+    return times

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
+from math import inf
 from typing import Any, Literal
 
 import numpy as np
@@ -20,10 +21,13 @@ from .long import LongTable, joined
 from .table import Table
 from .types import whole_array
 
-__all__ = ["ChosenBy", "choose_rows", "hashes_of_places", "hashes_of_values"]
+__all__ = ["ChosenBy", "choose_rows", "choose_slice", "hashes_of_places", "hashes_of_values"]
 
 ChosenBy = Literal["place", "values"]
 Hashes = NDArray[np.uint64]
+
+FEW = 50
+"""Rows by which a slice may be off its share, however small that is."""
 
 _STEP = np.uint64(0x9E3779B97F4A7C15)
 
@@ -37,7 +41,28 @@ def choose_rows(tables: Mapping[str, LongTable], most: int, *, key: int, by: Cho
     return {name: _chosen(table, share, key, by) for name, table in tables.items()}
 
 
-def _chosen(table: LongTable, share: float, key: int, by: ChosenBy) -> Table:
+def choose_slice(tables: Mapping[str, LongTable], most: int, *, key: int) -> tuple[dict[str, Table], ChosenBy]:
+    """Return tables of rows chosen by their values; or by their places, where rows that are equal are so many that a slice is no fair share.
+
+    A slice of the first table that has less than half or more than twice the rows that it should is no fair share.
+    """
+    share = min(1.0, most / max(table.n_rows for table in tables.values()))
+    sizes = {name: 2 * share * table.n_rows + FEW for name, table in tables.items()}
+    try:
+        chosen = {name: _chosen(table, share, key, "values", most=sizes[name]) for name, table in tables.items()}
+    except _LumpyError:
+        return choose_rows(tables, most, key=key, by="place"), "place"
+    first = next(iter(tables))
+    if chosen[first].n_rows < 0.5 * share * tables[first].n_rows - FEW:
+        return choose_rows(tables, most, key=key, by="place"), "place"
+    return chosen, "values"
+
+
+class _LumpyError(Exception):
+    """A slice has far more rows than its share."""
+
+
+def _chosen(table: LongTable, share: float, key: int, by: ChosenBy, *, most: float = inf) -> Table:
     below = np.uint64(min(int(share * 2.0**64), 2**64 - 1))
     parts: list[Table] = []
     start = 0
@@ -48,6 +73,8 @@ def _chosen(table: LongTable, share: float, key: int, by: ChosenBy) -> Table:
             part = part.take(np.flatnonzero(hashes < below))
         if part.n_rows or not parts:
             parts.append(part)
+        if sum(part.n_rows for part in parts) > max(most, 0.0) and share < 1.0:
+            raise _LumpyError
         start += n_rows
     chosen = joined([part for part in parts if part.n_rows] or parts[:1])
     return Table(table.schema, chosen.data, chosen.codes, table.notes)

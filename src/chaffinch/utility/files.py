@@ -11,11 +11,11 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from .._base.progress import Progress, silent
 from .._base.seeds import generator
 from ..counts.stream import StreamCounter
+from ..stats.resampling import times_drawn
 from ..stats.sampled import hash_key
 from ..stats.splits import child
 from ..synth.independent import Independent
@@ -31,9 +31,6 @@ __all__ = ["MARGINALS", "RESAMPLE", "run_of_files"]
 
 MARGINALS, RESAMPLE, _SAMPLE = 0, 1, 1 << 20
 """Random streams of the references and of the sample; metrics have their own."""
-
-DRAWN = 1 << 20
-"""Row numbers drawn at once."""
 
 
 @contextmanager
@@ -69,7 +66,7 @@ def _independent(first: LongTable, n_rows: int, seed: np.random.SeedSequence, th
 
 def _resampled(first: LongTable, n_rows: int, seed: np.random.SeedSequence) -> LongTable:
     """Return the records of a table drawn with replacement, in their order."""
-    times = _times_drawn(first.n_rows, n_rows, generator(seed))
+    times = times_drawn(first.n_rows, n_rows, generator(seed))
 
     def parts(columns: Collection[str] | None) -> Iterator[Table]:
         at = 0
@@ -78,13 +75,3 @@ def _resampled(first: LongTable, n_rows: int, seed: np.random.SeedSequence) -> L
             at += part.n_rows
 
     return replace(first, n_rows=n_rows, read=parts, coded=parts, notes=(), _shared={}).cached()
-
-
-def _times_drawn(of: int, n_rows: int, rng: np.random.Generator) -> NDArray[Any]:
-    """Return how often each row is drawn, in as few bytes as will do: the draws are those that one call would make."""
-    often = n_rows / max(of, 1)
-    times: NDArray[Any] = np.zeros(of, dtype=np.uint8 if often < 20 else np.uint16 if often < 20_000 else np.uint32)
-    for start in range(0, n_rows, DRAWN):
-        rows, counts = np.unique(rng.integers(0, of, min(DRAWN, n_rows - start)), return_counts=True)
-        times[rows] += counts.astype(times.dtype)
-    return times

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from ..._base.masking import masked_count
+from ...stats.sampled import Records
 from .attacker import Attacker, attacker_of
 from .guess import By
 
@@ -36,6 +37,9 @@ class Attack:
         The p-value adjusted for all attacks together, and a lower bound of the excess that holds for all at once.
     n_records, n_matched
         People attacked, and those whom the source has a row for; words where they are few.
+    records, n_compared
+        Where tables are in files: whether value, guess and references are of all records or of a sample, and how many members the excess, the
+        intervals and the p-values are of: those of the sample, each scored against all rows where `records` is "all".
     coarse
         Keys and the sensitive column that were not compared by their values, and how they were, in words: an outsider may tell more apart.
     reason
@@ -65,6 +69,8 @@ class Attack:
     n_matched: int | str | None = None
     coarse: tuple[str, ...] = ()
     reason: str | None = None
+    records: Records | None = None
+    n_compared: int | str | None = None
 
     @property
     def attacker(self) -> Attacker:
@@ -88,7 +94,11 @@ class Attack:
             self,
             n_records=masked_count(n_records, threshold),
             n_matched=None if n_matched is None else masked_count(int(n_matched), threshold),
+            n_compared=None if self.n_compared is None else masked_count(int(self.n_compared), threshold),
         )
+        if self.n_compared is not None and 0 < int(self.n_compared) < threshold:
+            few = f"Fewer than {threshold} people of the sample count, so what is compared does not leave."
+            shown = replace(shown, interval=None, excess=None, excess_interval=None, p_value=None, detectable=None, reason=self.reason or few)
         if people is None or not 0 < people < threshold:
             return shown
         # A ratio over a handful of people tells their number; the guess too, where it is about the same people.

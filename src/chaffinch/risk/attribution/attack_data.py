@@ -18,7 +18,8 @@ from ..._base.seeds import Seed, generator
 from ...table.align import align
 from ...table.schema import NUMERIC_KINDS
 from ...table.table import Table
-from .grids import CodeGrid, Ints, Numeric, Rare, code_grid
+from .grids import CodeGrid, ColumnCoder, Ints, Numeric, Rare, column_coder
+from .key_counts import WholeCounts
 
 __all__ = ["AttackData", "AttackSide", "Missing"]
 
@@ -51,6 +52,7 @@ class AttackData:
     `sides`: by name: `original`, `synthetic` (or `synthetic-1`, `synthetic-2` ...), `holdout` where there is one, and sources that were
     added. `grids`: how each column became codes. `wildcard`: whether a missing key matches anything; otherwise it is a level of its
     own. `settings`: what was chosen, as plain data. `tables`: the tables that the sides came from, with all columns, on one schema.
+    `whole`: the counts of all records, where sides and tables are samples of files.
     """
 
     sides: Mapping[str, AttackSide]
@@ -58,11 +60,13 @@ class AttackData:
     wildcard: bool = False
     settings: Mapping[str, Any] = field(default_factory=dict)
     tables: Mapping[str, Table] = field(default_factory=dict)
+    whole: WholeCounts | None = None
 
     @classmethod
     def of(
         cls, original: Table, synthetics: Sequence[Any], holdout: Any = None, *, columns: Sequence[str],
         numeric: Numeric = "values", rare: Rare = "keep", tolerance: Mapping[str, float] | None = None, missing: Missing = "level",
+        coders: Mapping[str, ColumnCoder] | None = None,
     ) -> AttackData:  # fmt: skip
         """Return the data of tables that hold the columns.
 
@@ -70,7 +74,7 @@ class AttackData:
         "bins": if they share a bin of the original's schema. `rare`: "keep": levels are equal if they are, whatever the schema pooled.
         "pool": those with few records in original and holdout together are one. `tolerance`: widths by column: numbers are rounded to
         multiples of the width first, and then equal or not. `missing`: "level": missing is a value like others. "wildcard": a missing
-        key matches anything.
+        key matches anything. `coders`: how columns become codes, where the tables are samples and that was learnt from all records.
         """
         widths = dict(tolerance or {})
         _check(original, columns, {"numeric": numeric, "rare": rare, "missing": missing}, widths)
@@ -82,9 +86,12 @@ class AttackData:
         codes: list[dict[str, Ints]] = [{} for _ in tables]
         grids = {}
         for name in dict.fromkeys(columns):
-            arrays, grids[name] = code_grid(tables, name, people=people, numeric=numeric, rare=rare, width=widths.get(name))
-            for own, array in zip(codes, arrays, strict=True):
-                own[name] = array
+            coder = (
+                column_coder(tables, name, people=people, numeric=numeric, rare=rare, width=widths.get(name)) if coders is None else coders[name]
+            )
+            grids[name] = coder.grid
+            for own, table in zip(codes, tables, strict=True):
+                own[name] = coder.code(table)
         sides = {name: AttackSide(own, t.n_rows) for name, own, t in zip(names, codes, tables, strict=True)}
         chosen = {"numeric": numeric, "rare": rare, "tolerance": widths, "missing": missing}
         return cls(sides, grids, missing == "wildcard", chosen, dict(zip(names, tables, strict=True)))
@@ -118,12 +125,20 @@ class AttackData:
         for name in columns:
             if original.schema[name].kind not in NUMERIC_KINDS or self.grids[name].coarse:
                 continue
-            codes = self.values("original", name)
-            codes = codes[codes < self.grids[name].n_values]
-            released = np.unique(np.concatenate([self.values(side, name) for side in self.synthetics]))
-            if len(codes) and np.isin(codes, released).mean() < RARELY:
+            codes, people = self._counted("original", name)
+            released = np.unique(np.concatenate([self._counted(side, name)[0] for side in self.synthetics]))
+            people = np.where(codes < self.grids[name].n_values, people, 0)
+            if people.sum() and people[np.isin(codes, released)].sum() / people.sum() < RARELY:
                 out.append(name)
         return tuple(out)
+
+    def _counted(self, side: str, name: str) -> tuple[Ints, Ints]:
+        """Return codes of a column and how many rows each stands for: of all records, where the sides are samples."""
+        if self.whole is None:
+            codes = self.values(side, name)
+            return codes, np.ones(len(codes), dtype=np.int64)
+        found = self.whole.column(side, name)
+        return found.codes[0], found.counts
 
     def with_marginals(self, n_rows: int, seed: Seed = None, *, name: str = "marginals") -> AttackData:
         """Return the data with a source whose columns are drawn from the original's, each by itself."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -42,6 +42,12 @@ class Outcome:
     guess: Guess
     n_matched: int | None = None
     reason: str = ""
+    n_people: int | None = None
+    """People behind the value, where the two numbers are of some of them only."""
+
+    def with_persons(self, scores: Scores, n_people: int) -> Outcome:
+        """Return the outcome with the scores of some persons, for intervals; the value stays that of all people."""
+        return replace(self, group=(scores.numerator, scores.weight), n_people=n_people)
 
 
 def outcome_of_scores(scores: Scores, values: NDArray[Any], *, n_matched: int, reason: str) -> Outcome:
@@ -93,6 +99,9 @@ class Attacker:
     own_stream
         Whether its random draws are from a stream of its own, so that it comes and goes without moving those of others; attackers
         that came with Chaffinch share one, in their order.
+    counted
+        Whether numbers of people and rows by keys and value are all it needs: it is then run on all records of files that are read part by
+        part, others on a sample.
     """
 
     name: str
@@ -110,6 +119,7 @@ class Attacker:
     choice: str | None = None
     conventions: tuple[tuple[str, str], ...] = ()
     own_stream: bool = True
+    counted: bool = False
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "choice", self.name if self.choice is None else self.choice)

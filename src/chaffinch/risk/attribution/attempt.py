@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 from ..._base.progress import Progress, silent
 from .attack_data import AttackData
 from .attacker import ATTACKERS, Outcome
-from .matching import Match, match
+from .key_counts import WholeCounts
+from .matching import Match, match, match_counts
 
 __all__ = ["Attempt", "Question", "outcomes"]
 
@@ -71,8 +72,29 @@ class Attempt:
         """What each side's people share with the source."""
         return [self.match([side]) for side in self.people]
 
+    @cached_property
+    def whole_matches(self) -> list[Match]:
+        """The same for all people of each side, where the sides hold some of them only; equal people share an entry."""
+        return self.matches if self.counts is None else [self._counted((side,))[0] for side in self.people]
+
+    @property
+    def counts(self) -> WholeCounts | None:
+        """The counts of all records of files, where the sides hold samples of them."""
+        return self.data.whole
+
+    def _counted(self, people: Sequence[str]) -> tuple[Match, Match]:
+        """Return the matches of all people, and of those in the sample, with all rows of the source."""
+        assert self.counts is not None
+        question, counts, persons = self.question, self.counts, self.rows(people)
+        columns = (question.keys, question.sensitive)
+        return self.once(
+            f"counted {' '.join(people)}", lambda: match_counts(counts.of(people, *columns), counts.of([self.source], *columns), *persons[:2])
+        )
+
     def match(self, people: Sequence[str]) -> Match:
         """Return what the people of sides, taken together, share with the source."""
+        if self.counts is not None:
+            return self._counted(tuple(people))[1]
         people_rows, source_rows = self.rows(people), self.rows([self.source])
         return match(*people_rows[:2], *source_rows[:2], people_missing=people_rows[2], source_missing=source_rows[2])
 

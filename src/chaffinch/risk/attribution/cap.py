@@ -36,7 +36,7 @@ def cap(matches: Match) -> Scores:
 
 def dcap(matches: Match) -> Scores:
     """Return DCAP: the same over all people, 0 for those without a match. DCAP = iS x CAP."""
-    return Scores(share(matches.n_both, matches.n_key), np.ones(matches.n_people))
+    return Scores(share(matches.n_both, matches.n_key), np.ones(matches.n_entries))
 
 
 def in_source(matches: Match) -> Scores:
@@ -129,16 +129,18 @@ TAUB = "Taub, Elliot, Pampaka and Smith 2018, Privacy in Statistical Databases"
 def _attack(measure: Callable[[Match], Scores]) -> Callable[[Attempt], list[Outcome]]:
     """Return the attack that scores people by a measure of their matches."""
 
-    def scored(match: Match) -> Outcome:
+    def scored(whole: Match, persons: Match) -> Outcome:
         reason = "no source row has the keys of any person"
-        return outcome_of_scores(measure(match), match.values, n_matched=int(match.matched.sum()), reason=reason)
+        scores = whole.of_people(measure(whole))
+        outcome = outcome_of_scores(scores, whole.values, n_matched=whole.people_in(whole.matched), reason=reason)
+        return outcome if persons is whole else outcome.with_persons(measure(persons), whole.n_people)
 
-    return lambda attempt: [scored(match) for match in attempt.matches]
+    return lambda attempt: [scored(whole, persons) for whole, persons in zip(attempt.whole_matches, attempt.matches, strict=True)]
 
 
 ATTACKERS.register(
     Attacker(
-        name="cap", attack=_attack(cap), title="CAP", guess_by="draw", people="matched", choice="", own_stream=False,
+        name="cap", attack=_attack(cap), title="CAP", guess_by="draw", people="matched", choice="", own_stream=False, counted=True,
         says="someone who draws one of the synthetic rows with the same keys (people without such rows left out) gets {sensitive}",
         definition="Share of synthetic rows with a person's keys that have the person's value, mean over people with such rows.",
         reference=ELLIOT,
@@ -146,7 +148,7 @@ ATTACKERS.register(
 )  # fmt: skip
 ATTACKERS.register(
     Attacker(
-        name="dcap", attack=_attack(dcap), title="DCAP", guess_by="draw", choice="", own_stream=False,
+        name="dcap", attack=_attack(dcap), title="DCAP", guess_by="draw", choice="", own_stream=False, counted=True,
         says="someone who draws one of the synthetic rows with the same keys (no such row counts as wrong) gets {sensitive}",
         definition="CAP over all people; 0 for those whose keys no synthetic row has.",
         reference=f"{ELLIOT}; {TAUB}",
@@ -154,7 +156,7 @@ ATTACKERS.register(
 )  # fmt: skip
 ATTACKERS.register(
     Attacker(
-        name="disco", attack=_attack(disco), title="DiSCO", people="right", choice="", own_stream=False,
+        name="disco", attack=_attack(disco), title="DiSCO", people="right", choice="", own_stream=False, counted=True,
         says="all synthetic rows with the same keys agree on {sensitive}, and are",
         definition="Share of all people whose keys have one value only in the synthetic table, and it is theirs.",
         reference="Raab, Nowok and Dibben 2024",

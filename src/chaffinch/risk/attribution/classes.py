@@ -156,27 +156,27 @@ class KeyCells:
     @classmethod
     def of(
         cls, people_class: Ints, people_value: NDArray[Any], source_class: Ints, source_value: NDArray[Any], *,
-        n_classes: int,
+        n_classes: int, people_count: Ints | None = None, source_count: Ints | None = None,
     ) -> KeyCells:  # fmt: skip
-        """Return the cells of people and source, given the class (from `class_ids`) and the value of each row."""
+        """Return the cells of people and source, given the class (from `class_ids`) and the value of each row, or of each lot of so many rows."""
         values, size = zero_based([people_value, source_value])
         classes = np.concatenate([people_class, source_class])
         if len(values) != len(classes):
             raise InputError("Each row needs one class and one sensitive value. Got arrays of different lengths.")
         ids, filled = squeeze(classes * size + values, n_classes * size)
         first, second = ids[: len(people_class)], ids[len(people_class) :]
-        people, source = (np.bincount(part, minlength=len(filled)) for part in (first, second))
+        people, source = sums_of(first, people_count, len(filled)), sums_of(second, source_count, len(filled))
         return cls(people_class, source_class, n_classes, first, second, filled // size, people, source)
 
     @cached_property
     def people_of_class(self) -> Ints:
         """The number of people in each class."""
-        return np.bincount(self.people_class, minlength=self.n_classes)
+        return sums_of(self.cell_class, self.people, self.n_classes)
 
     @cached_property
     def source_of_class(self) -> Ints:
         """The number of source rows in each class."""
-        return np.bincount(self.source_class, minlength=self.n_classes)
+        return sums_of(self.cell_class, self.source, self.n_classes)
 
     @cached_property
     def source_top(self) -> Ints:
@@ -268,6 +268,11 @@ def top_of(cell_class: Ints, counts: Ints, n_classes: int) -> Ints:
         starts = np.flatnonzero(np.diff(cell_class, prepend=-1))
         top[cell_class[starts]] = np.maximum.reduceat(counts, starts)
     return top
+
+
+def sums_of(ids: Ints, counts: Ints | None, size: int) -> Ints:
+    """Return how many rows have each id; an entry stands for as many rows as `counts` says, for one without."""
+    return np.bincount(ids, counts, size).astype(np.int64, copy=False)  # exact: sums of integers below 2^53
 
 
 def room(n_rows: int) -> int:

@@ -13,13 +13,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..._base.masking import THRESHOLD, masked_count
+from ..._base.plain import to_plain
+from ...stats.intervals import wilson
+from ...stats.sampled import Records
 from ...stats.scores import Scores
 from ...table.table import Table
+from ...table.weights import effective_rows
 from ..memorisation.protocol import ReleaseCase
 from .attack_data import AttackData
 from .cap import MEASURES
 from .classes import class_ids
-from .matching import Match, match
+from .matching import Match, match, match_counts
 from .tcap import all_conventions
 
 __all__ = ["ExposedPeople", "Funnel", "Memorisation", "RiskSpread", "equal_rows", "exposed_records", "funnel", "matched", "spread"]
@@ -71,14 +75,31 @@ class ExposedPeople:
 
 @dataclass(frozen=True)
 class Memorisation:
-    """The share of synthetic rows, and of the holdout's, that equal a row of the original, values as they stand in the files."""
+    """The share of synthetic rows, and of the holdout's, that equal a row of the original, values as they stand in the files.
+
+    Where the tables are in files: of all rows in a slice of the space of rows (`records`: "sample"), with the interval of that.
+    """
 
     rows_equal: float | None = None
     holdout_rows_equal: float | None = None
+    records: Records | None = None
+    rows_equal_interval: tuple[float, float] | None = None
+    holdout_rows_equal_interval: tuple[float, float] | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the shares as plain data; records and intervals where they are of a slice of files."""
+        plain: dict[str, Any] = to_plain(self)
+        return plain if self.records is not None else {name: plain[name] for name in ("rows_equal", "holdout_rows_equal")}
 
 
-def equal_rows(released: Table, original: Table, holdout: Table | None, tolerance: Mapping[str, float] | None = None) -> Memorisation:
-    """Return the shares of released rows, and of the holdout's, that equal a row of the original; the tables are under one schema."""
+def equal_rows(
+    released: Table, original: Table, holdout: Table | None, tolerance: Mapping[str, float] | None = None, *, slices: bool = False
+) -> Memorisation:
+    """Return the shares of released rows, and of the holdout's, that equal a row of the original; the tables are under one schema.
+
+    `slices`: the tables are the rows of larger ones in one slice of the space of rows. Equal rows are chosen together, so the interval is
+    Wilson's for as many trials as there are distinct rows, discounted for unequal numbers (Kish 1965).
+    """
     case = ReleaseCase.of(released, [original, *([] if holdout is None else [holdout])], tolerance=tolerance)
     rows, people, size = case.whole_rows
     ours = np.zeros(size, dtype=bool)
@@ -87,11 +108,25 @@ def equal_rows(released: Table, original: Table, holdout: Table | None, toleranc
     def share(classes: NDArray[np.int64]) -> float | None:
         return float(ours[classes].mean()) if len(classes) else None
 
-    return Memorisation(share(rows), share(people[original.n_rows :]))
+    def between(classes: NDArray[np.int64]) -> tuple[float, float] | None:
+        if not len(classes):
+            return None
+        distinct, counts = np.unique(classes, return_counts=True)
+        trials = effective_rows(counts.astype(np.float64))
+        return wilson(float(counts[ours[distinct]].sum() / counts.sum()) * trials, trials)
+
+    fresh = people[original.n_rows :]
+    if not slices:
+        return Memorisation(share(rows), share(fresh))
+    return Memorisation(share(rows), share(fresh), "sample", between(rows), between(fresh))
 
 
 def matched(data: AttackData, source: str, keys: Sequence[str], sensitive: str) -> Match:
-    """Return what the original's people share with a source, missing keys as levels."""
+    """Return what the original's people share with a source, missing keys as levels: all of them, where the data are samples of files."""
+    if data.whole is not None:
+        nobody = np.zeros(0, dtype=np.int64)
+        people, rows = (data.whole.of([side], keys, sensitive) for side in ("original", source))
+        return match_counts(people, rows, [nobody] * len(keys), nobody)[0]
     return match(
         data.keys("original", keys), data.values("original", sensitive),
         data.keys(source, keys), data.values(source, sensitive),
@@ -101,7 +136,8 @@ def matched(data: AttackData, source: str, keys: Sequence[str], sensitive: str) 
 def funnel(people: Match, keys: Sequence[str], sensitive: str, threshold: int = THRESHOLD) -> Funnel:
     """Return the steps from keys that occur in the source to a right answer."""
 
-    def share(scores: Scores) -> float | None:
+    def share(entries: Scores) -> float | None:
+        scores = people.of_people(entries)
         return None if 0 < scores.numerator.sum() < threshold else scores.value
 
     tcap: dict[str, float | None] = {
@@ -114,7 +150,7 @@ def funnel(people: Match, keys: Sequence[str], sensitive: str, threshold: int = 
 def spread(people: Match, sensitive: str, threshold: int = THRESHOLD) -> tuple[RiskSpread, ExposedPeople]:
     """Return how risk is spread over people (shares by tenths of CAP, small ones hidden), and how many people are exposed."""
     edges = np.linspace(0, 1, BINS + 1)
-    counts = np.histogram(_risk(people), bins=edges)[0]
+    counts = np.histogram(_risk(people), bins=edges, weights=people.count)[0].astype(np.int64)
     n = max(people.n_people, 1)
     hidden = (counts > 0) & (counts < threshold)
     if hidden.sum() == 1:  # one hidden share could be found from the others: hide the next smallest too
@@ -122,8 +158,8 @@ def spread(people: Match, sensitive: str, threshold: int = THRESHOLD) -> tuple[R
         hidden[int(np.argmin(np.where(hidden | (counts == 0), most, counts)))] = True
     shares = [None if masked else round(float(count) / n, 4) for count, masked in zip(counts, hidden, strict=True)]
     what = "share of source rows with a person's keys that have the person's value; 0 where none has the keys"
-    exposed = int(people.right.sum())
-    share = float(people.right.mean()) if people.n_people else 0.0
+    exposed = people.people_in(people.right)
+    share = exposed / people.n_people if people.n_people else 0.0
     return (
         RiskSpread(sensitive, what, tuple(round(float(edge), 1) for edge in edges), tuple(shares)),
         ExposedPeople(sensitive, masked_count(exposed, threshold), None if 0 < exposed < threshold else share),

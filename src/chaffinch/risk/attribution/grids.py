@@ -9,7 +9,7 @@ there than in the holdout, and an attack that calls them alike would be right mo
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, Literal
@@ -20,11 +20,12 @@ from numpy.typing import NDArray
 from ...stats.features import numbers_of
 from ...table.codec import OTHER, Categories
 from ...table.encode import level_labels
+from ...table.long import LongTable, rows_of
 from ...table.schema import NUMERIC_KINDS
 from ...table.table import Table
 from ...table.types import whole_array
 
-__all__ = ["CodeGrid", "Ints", "Numeric", "Rare", "code_grid"]
+__all__ = ["CodeGrid", "ColumnCoder", "Ints", "Numeric", "Rare", "column_coder"]
 
 Ints = NDArray[np.int64]
 Numeric = Literal["values", "bins"]
@@ -47,13 +48,21 @@ class CodeGrid:
     coarse: str = ""
 
 
-def code_grid(
-    tables: Sequence[Table], name: str, *, people: Sequence[int], numeric: Numeric, rare: Rare, width: float | None
-) -> tuple[list[Ints], CodeGrid]:
-    """Return the codes of a column in each table, and what they stand for.
+@dataclass(frozen=True, eq=False)
+class ColumnCoder:
+    """How one column of tables, or of parts of them, becomes codes: `code` gives those of a table under the shared schema."""
 
-    `tables` share a schema, the original's. `people`: the positions of the tables whose people are attacked, by whose counts together
-    levels are rare. `width`: numbers are rounded to multiples of it.
+    grid: CodeGrid
+    code: Callable[[Table], Ints]
+
+
+def column_coder(
+    tables: Sequence[Table | LongTable], name: str, *, people: Sequence[int], numeric: Numeric, rare: Rare, width: float | None
+) -> ColumnCoder:
+    """Return how a column of tables becomes codes.
+
+    `tables` share a schema, the original's; they are in memory, or read part by part. `people`: the positions of the tables whose people are
+    attacked, by whose counts together levels are rare. `width`: numbers are rounded to multiples of it.
     """
     if isinstance(tables[0].schema[name].codec, Categories):
         return _levels(tables, name, people, rare)
@@ -62,73 +71,90 @@ def code_grid(
     return _bins(tables, name)
 
 
+def _parts(tables: Sequence[Table | LongTable], name: str) -> Iterator[Table]:
+    for table in tables:
+        yield from rows_of(table, [name])
+
+
 # Numbers.
 
 
-def _numbers(tables: Sequence[Table], name: str, width: float | None) -> tuple[list[Ints], CodeGrid]:
+def _numbers(tables: Sequence[Table | LongTable], name: str, width: float | None) -> ColumnCoder:
     codec = tables[0].schema[name].fitted_codec
-    numbers = [numbers_of(table, name) for table in tables]
-    if width is not None:
-        numbers = [np.round(values / width) * width for values in numbers]
-    present = [~np.isnan(values) for values in numbers]
-    every = np.unique(np.concatenate([values[there] for values, there in zip(numbers, present, strict=True)]))
-    out = []
-    for table, values, there in zip(tables, numbers, present, strict=True):
+
+    def numbers(part: Table) -> NDArray[np.float64]:
+        values = numbers_of(part, name)
+        return values if width is None else np.round(values / width) * width
+
+    every = np.zeros(0)
+    for part in _parts(tables, name):
+        values = numbers(part)
+        every = np.union1d(every, values[~np.isnan(values)])
+
+    def code(part: Table) -> Ints:
+        values = numbers(part)
+        there = ~np.isnan(values)
         # Infinite numbers have no code of their own: they stand with the missing ones.
-        gaps = len(every) + np.maximum(table.code(name).astype(np.int64) - codec.n_values, 0)
-        out.append(np.where(there, np.searchsorted(every, np.where(there, values, 0.0)), gaps).astype(np.int64))
+        gaps = len(every) + np.maximum(part.code(name).astype(np.int64) - codec.n_values, 0)
+        return np.where(there, np.searchsorted(every, np.where(there, values, 0.0)), gaps).astype(np.int64)
+
     n_gaps = max(codec.size - codec.n_values, 1)
     middle = float(every.mean()) if len(every) else 0.0
     coarse = "" if width is None else f"to multiples of {width:g}"
-    grid = CodeGrid(len(every) + n_gaps, len(every), np.concatenate([every, np.full(n_gaps, middle)]), coarse=coarse)
-    return out, grid
+    return ColumnCoder(CodeGrid(len(every) + n_gaps, len(every), np.concatenate([every, np.full(n_gaps, middle)]), coarse=coarse), code)
 
 
-def _bins(tables: Sequence[Table], name: str) -> tuple[list[Ints], CodeGrid]:
+def _bins(tables: Sequence[Table | LongTable], name: str) -> ColumnCoder:
     column = tables[0].schema[name]
     codec = column.fitted_codec
-    codes = [table.code(name).astype(np.int64) for table in tables]
-    distinct = np.unique(np.concatenate([numbers_of(table, name) for table in tables]))
-    used = np.unique(np.concatenate(codes))
-    joined = np.count_nonzero(~np.isnan(distinct)) > np.count_nonzero(used < codec.n_values)
+    distinct, used = np.zeros(0), np.zeros(codec.size, dtype=bool)
+    for part in _parts(tables, name):
+        values = numbers_of(part, name)
+        distinct = np.union1d(distinct, values[~np.isnan(values)])
+        used[part.code(name)] = True
+    joined = len(distinct) > np.count_nonzero(used[: codec.n_values])
     numbers = np.arange(codec.size, dtype=np.float64)
-    return codes, CodeGrid(codec.size, codec.n_values, numbers, tuple(level_labels(column)), "in bins" * bool(joined))
+    grid = CodeGrid(codec.size, codec.n_values, numbers, tuple(level_labels(column)), "in bins" * bool(joined))
+    return ColumnCoder(grid, lambda part: part.code(name).astype(np.int64))
 
 
 # Levels.
 
 
-def _levels(tables: Sequence[Table], name: str, people: Sequence[int], rare: Rare) -> tuple[list[Ints], CodeGrid]:
+def _levels(tables: Sequence[Table | LongTable], name: str, people: Sequence[int], rare: Rare) -> ColumnCoder:
     column = tables[0].schema[name]
     codec = column.fitted_codec
     assert isinstance(codec, Categories)
-    behind = [_behind_other(table, name, codec) for table in tables]
-    more = {word for words, _ in behind for word in words if word is not None and word not in codec.levels}
-    levels = _in_order(codec.levels, more, ordered=column.ordered)
+    behind = {word for part in _parts(tables, name) for word in _behind_other(part, name, codec)[0]} if codec.other else set()
+    levels = _in_order(codec.levels, {word for word in behind if word is not None and word not in codec.levels}, ordered=column.ordered)
     n_levels = len(levels)
-    null = codec.null or any(None in words for words, _ in behind)
+    null = codec.null or None in behind
     place = {level: code for code, level in enumerate(levels)}
     moved = np.zeros(codec.size, dtype=np.int64)  # from codes of the schema
     moved[: len(codec.levels)] = [place[level] for level in codec.levels]
     moved[codec.n_values :] = n_levels + (null - codec.null) + np.arange(codec.size - codec.n_values)
-    codes = []
-    for table, (words, which) in zip(tables, behind, strict=True):
-        own = table.code(name).astype(np.int64)
+
+    def code(part: Table) -> Ints:
+        own = part.code(name).astype(np.int64)
         out = moved[own]
         if codec.other:
+            words, which = _behind_other(part, name, codec)
             out[own == len(codec.levels)] = np.array([n_levels if w is None else place[w] for w in words], dtype=np.int64)[which]
-        codes.append(out)
+        return out
+
     names = [*map(str, levels), *level_labels(column)[codec.n_values - (null and not codec.null) :]]
     if null and not codec.null:
         names[n_levels] = "(missing)"
     size = n_levels + null + len(codec.missing)
     if rare == "pool" and column.kind != "boolean":
         fixed = np.isin(np.arange(n_levels), [place[level] for level in column.levels or () if level in place])
-        counts = np.bincount(np.concatenate([codes[i] for i in people]), minlength=size)[:n_levels]
-        rarely = (counts < tables[0].schema.rare_below) & ~fixed
+        counts = np.zeros(size, dtype=np.int64)
+        for part in _parts([tables[i] for i in people], name):
+            counts += np.bincount(code(part), minlength=size)
+        rarely = (counts[:n_levels] < tables[0].schema.rare_below) & ~fixed
         if rarely.any():
-            return _pooled(codes, rarely, names, size)
-    return codes, CodeGrid(size, n_levels, np.arange(size, dtype=np.float64), tuple(names[:size]))
+            return _pooled(code, rarely, names, size)
+    return ColumnCoder(CodeGrid(size, n_levels, np.arange(size, dtype=np.float64), tuple(names[:size])), code)
 
 
 def _behind_other(table: Table, name: str, codec: Categories) -> tuple[list[Any], Ints]:
@@ -153,10 +179,8 @@ def _in_order(levels: Sequence[Any], more: set[Any], *, ordered: bool) -> list[A
     return [*own, *extra, *([OTHER] if OTHER in more else [])]
 
 
-def _pooled(
-    codes: Sequence[Ints], rarely: NDArray[np.bool_], names: Sequence[str], size: int
-) -> tuple[list[Ints], CodeGrid]:
-    """Return the codes with rare levels as one, after the others."""
+def _pooled(code: Callable[[Table], Ints], rarely: NDArray[np.bool_], names: Sequence[str], size: int) -> ColumnCoder:
+    """Return codes with rare levels as one, after the others."""
     common = [i for i, is_rare in enumerate(rarely) if not is_rare]
     n_values = len(common) + 1
     moved = np.empty(size, dtype=np.int64)
@@ -166,4 +190,4 @@ def _pooled(
     labels = (*(names[i] for i in common), OTHER, *names[len(rarely) : size])
     size = n_values + size - len(rarely)
     coarse = "with rare levels pooled" if np.count_nonzero(rarely) > 1 else ""
-    return [moved[own] for own in codes], CodeGrid(size, n_values, np.arange(size, dtype=np.float64), labels, coarse)
+    return ColumnCoder(CodeGrid(size, n_values, np.arange(size, dtype=np.float64), labels, coarse), lambda part: moved[code(part)])

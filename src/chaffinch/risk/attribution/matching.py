@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -11,10 +12,12 @@ from numpy.typing import NDArray
 
 from ..._base.errors import InputError
 from ..._base.masking import masked_count
-from .classes import Classes, Ints, KeyCells, Keys, KeySpace, squeeze, zero_based
+from ...stats.scores import Scores
+from .classes import Classes, Ints, KeyCells, Keys, KeySpace, squeeze, sums_of, zero_based
+from .key_counts import KeyCounts
 from .wildcard import WildTable, wild_counts, wild_tables
 
-__all__ = ["Match", "SourceRows", "check_tau", "match", "match_classes", "share"]
+__all__ = ["Match", "SourceRows", "check_tau", "match", "match_classes", "match_counts", "share"]
 
 Bools = NDArray[np.bool_]
 
@@ -46,7 +49,7 @@ class Match:
     `n_key`, `n_both`, `n_top`: source rows with the person's key; those that have the person's sensitive value too; and those that have
     the most frequent value among them. `people_key`, `people_both`: the same of people, the person included: with the person's key,
     with key and value. `values`: the person's sensitive value, as a code. `sides`: what the counts came from: cells, or two tables
-    where a missing key matches anything.
+    where a missing key matches anything. `count`: how many people each entry stands for, where equal people share one; None: one each.
     """
 
     n_key: Ints
@@ -56,11 +59,25 @@ class Match:
     people_both: Ints
     values: NDArray[Any]
     sides: KeyCells | tuple[WildTable, WildTable]
+    count: Ints | None = None
+
+    @property
+    def n_entries(self) -> int:
+        """The number of entries: of people, unless equal ones share one."""
+        return len(self.n_key)
 
     @property
     def n_people(self) -> int:
         """The number of people."""
-        return len(self.n_key)
+        return self.n_entries if self.count is None else int(self.count.sum())
+
+    def people_in(self, entries: Bools) -> int:
+        """Return how many people some of the entries stand for."""
+        return int(np.count_nonzero(entries) if self.count is None else self.count[entries].sum())
+
+    def of_people(self, scores: Scores) -> Scores:
+        """Return scores of entries with the weight of the people they stand for."""
+        return scores if self.count is None else Scores(scores.numerator * self.count, scores.weight * self.count)
 
     @property
     def matched(self) -> Bools:
@@ -98,7 +115,7 @@ class Match:
     def people_value(self) -> Ints:
         """The number of people with the person's sensitive value, whatever their key."""
         ids, filled = squeeze(*zero_based([self.values]))
-        return np.bincount(ids, minlength=len(filled))[ids]
+        return sums_of(ids, self.count, len(filled))[ids]
 
     @cached_property
     def source_rows(self) -> SourceRows:
@@ -147,11 +164,37 @@ def match_classes(
     cells = KeyCells.of(
         classes.ids[people], people_sensitive, classes.ids[source], source_sensitive, n_classes=classes.n_classes
     )
+    return _match_of_cells(cells, people_sensitive)
+
+
+def _match_of_cells(cells: KeyCells, values: NDArray[Any], count: Ints | None = None) -> Match:
     ids, cell = cells.people_class, cells.people_cell
     return Match(
-        cells.source_of_class[ids], cells.source[cell], cells.source_top[ids], cells.people_of_class[ids],
-        cells.people[cell], people_sensitive, cells,
+        cells.source_of_class[ids], cells.source[cell], cells.source_top[ids], cells.people_of_class[ids], cells.people[cell], values, cells, count
+    )
+
+
+def match_counts(
+    people: KeyCounts, source: KeyCounts, persons_keys: Sequence[NDArray[Any]], persons_sensitive: NDArray[Any]
+) -> tuple[Match, Match]:
+    """Return what people share with a source, both given by how many there are of each kind: of all people, and of some persons among them.
+
+    The sensitive value is the last column of both counts. Both matches hold the counts of all people and of the whole source.
+    """
+    n_persons = len(persons_sensitive)
+    keys = [np.concatenate([own, codes]) for own, codes in zip(persons_keys, people.codes[:-1], strict=True)]
+    values = np.concatenate([persons_sensitive, people.codes[-1]])
+    classes = KeySpace.of(keys, source.codes[:-1]).classes()
+    cells = KeyCells.of(
+        classes.ids[0], values, classes.ids[1], source.codes[-1], n_classes=classes.n_classes,
+        people_count=np.concatenate([np.zeros(n_persons, dtype=np.int64), people.counts]), source_count=source.counts,  # persons are among the people
     )  # fmt: skip
+
+    def entries(part: slice, count: Ints | None) -> Match:
+        own = replace(cells, people_class=cells.people_class[part], people_cell=cells.people_cell[part])
+        return _match_of_cells(own, values[part], count)
+
+    return entries(slice(n_persons, None), people.counts), entries(slice(n_persons), None)
 
 
 def check_tau(tau: float) -> float:

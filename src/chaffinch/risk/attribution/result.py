@@ -15,6 +15,7 @@ from ..._base.runs import RunFacts
 from ..._base.text import text_table
 from ..._base.words import between, number, shown
 from ...stats.family import Family
+from ...stats.sampled import SampledRecords
 from ..memorisation.finding import HEAD as TESTS_HEAD
 from ..memorisation.finding import MemorisationFinding, finding_rows
 from .attack import Attack, AttackerSummary, KeySetSummary, by_attacker, by_measure
@@ -56,10 +57,12 @@ class RiskAbout:
     holdout: AttackedTable | None = None
     notes: tuple[str, ...] = ()
     left_out: tuple[LeftOut, ...] = ()
+    sample: SampledRecords | None = None
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the facts as plain data; what a table does not tell is left out."""
+        """Return the facts as plain data; what a table does not tell is left out, and the sample where there is none."""
         plain: dict[str, Any] = to_plain(self)
+        plain = plain if self.sample is not None else {name: part for name, part in plain.items() if name != "sample"}
         plain["original"] = without_none(plain["original"])
         plain["synthetic"] = [without_none(table) for table in plain["synthetic"]]
         plain["holdout"] = None if self.holdout is None else without_none(plain["holdout"])
@@ -181,6 +184,7 @@ class RiskResult:
             "about": self.about.to_dict(),
             **_attacks(self.attacks, self.family),
             **without_none(exposure),
+            **({} if self.memorisation is None else without_none({"memorisation": self.memorisation.to_dict()})),
             **_tests(self.memorisation_tests),
             **_together(self.together),
             "run": self.run.to_dict(),
@@ -287,11 +291,17 @@ def attack_rows(attacks: Sequence[Attack]) -> list[list[str]]:
 
 def _attacks(attacks: Sequence[Attack], family: Family) -> dict[str, Any]:
     return {
-        "attacks": to_plain(attacks),
+        "attacks": [_without_absent(attack) for attack in attacks],
         "family": family.to_dict(),
         "by_measure": to_plain(by_measure(attacks)),
         "by_attacker": to_plain(by_attacker(attacks)),
     }
+
+
+def _without_absent(attack: Attack) -> dict[str, Any]:
+    """Return an attack as plain data; what is said of files alone is left out where tables were in memory."""
+    plain: dict[str, Any] = to_plain(attack)
+    return {name: value for name, value in plain.items() if value is not None or name not in ("records", "n_compared")}
 
 
 def _tests(tests: Sequence[MemorisationFinding]) -> dict[str, Any]:

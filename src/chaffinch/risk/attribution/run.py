@@ -5,13 +5,15 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from dataclasses import replace
+from math import sqrt
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..._base.progress import Progress
 from ...stats.combining import combine
-from ...stats.excess import NO_HOLDOUT, Excess, excess, interval
+from ...stats.excess import NO_HOLDOUT, Excess, excess, interval, value_of
 from ...stats.family import Family, family
 from ...stats.rates import Ratio
 from ...stats.splits import child
@@ -67,10 +69,12 @@ class Run:
                     guess=mean_of([one[0].guess.by(ATTACKERS[name].guess_by) for one in every]),
                     guess_by=ATTACKERS[name].guess_by,
                     holdout=mean_of([one[1].value for one in every]) if len(self.people) > 1 else None,
-                    n_records=self.data.sides["original"].n_rows,
+                    n_records=self._n_records(name),
                     n_matched=every[0][0].n_matched,
                     coarse=self.data.coarse([*question.keys, question.sensitive]),
                     reason=next((one[0].reason for one in every if one[0].reason), None),
+                    records=None if self.data.whole is None else "all" if ATTACKERS[name].counted else "sample",
+                    n_compared=None if self.data.whole is None else int(np.count_nonzero(_counts(every[0][0]))),
                     **{side: outcome[name][0].value for side, outcome in references.items()},  # type: ignore[arg-type]
                 )
             )
@@ -141,7 +145,19 @@ class Run:
         first = every[0][0]
         if len(every) > 1 or first.value is None:
             return None
-        return interval(*first.group, statistic=first.statistic, resamples=self.resamples, seed=child(stream, 1 << 16))
+        ends = interval(*first.group, statistic=first.statistic, resamples=self.resamples, seed=child(stream, 1 << 16))
+        if first.n_people is None or ends is None:
+            return ends
+        # Scores of a sample give the shape; the value is of all people, and its error that much smaller.
+        group = first.statistic.check(first.group)
+        middle, scale = value_of(first.statistic, group, len(group[0])), sqrt(min(1.0, len(group[0]) / first.n_people))
+        low, high = (first.value + (end - middle) * scale for end in ends)
+        return max(0.0, low), min(1.0, high)
+
+    def _n_records(self, name: str) -> int:
+        """Return how many people an attacker is about: all of them, where the data are samples of files and counts are all it needs."""
+        whole = self.data.whole
+        return whole.n_rows["original"] if whole is not None and ATTACKERS[name].counted else self.data.sides["original"].n_rows
 
     def _excess(self, sides: Sequence[Outcome], stream: np.random.SeedSequence) -> Excess:
         members, others = sides
@@ -168,3 +184,9 @@ class Run:
 
     def _took(self, step: str, start: float) -> None:
         self.seconds[step] = self.seconds.get(step, 0.0) + time.perf_counter() - start
+
+
+def _counts(outcome: Outcome) -> NDArray[np.bool_]:
+    """Return who of the people that were scored counts: with a weight, or in a class."""
+    counted: NDArray[np.bool_] = outcome.group[1] > 0 if isinstance(outcome.statistic, Ratio) else outcome.group[0] >= 0
+    return counted

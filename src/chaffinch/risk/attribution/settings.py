@@ -11,6 +11,7 @@ import numpy as np
 from ..._base.errors import InputError, listed, unknown_name
 from ..._base.left_out import THOROUGH, LeftOut
 from ..._base.masking import THRESHOLD
+from ...stats.sampled import SAMPLE_ROWS, check_sample_rows
 from ...table.schema import Schema
 from ..memorisation.protocol import MEMORISATION_TESTS, MemorisationTest, Parts
 from .attack_data import Missing
@@ -62,6 +63,9 @@ class RiskSettings:
         People who must share a number before it may show.
     thorough
         Attack with all attackers, up to three key sets, where none are named.
+    sample_rows
+        Where tables are in files that are read part by part: about how many records of the largest table go to attackers that learn or look for near
+        rows, and to memorisation tests. CAP, DCAP, DiSCO and TCAP are of all records.
     """
 
     keys: Sequence[str] = ()
@@ -82,6 +86,7 @@ class RiskSettings:
     svm_rows: int | None = 5000
     threshold: int = THRESHOLD
     thorough: bool = False
+    sample_rows: int = SAMPLE_ROWS
 
     def __post_init__(self) -> None:
         attacks = bool(self.keys or self.sensitive or (self.tests is not None and not self.tests))
@@ -96,6 +101,7 @@ class RiskSettings:
         if self.parts is not None:
             _check_parts(self.parts)
         check_convention(self.convention)
+        check_sample_rows(self.sample_rows)
         if self.key_sizes is not None:
             count_subsets(len(self.keys), self.key_sizes)
         check_tau(self.tau)

@@ -15,18 +15,25 @@ from ..._base.progress import Progress, silent
 from ..._base.runs import RunFacts
 from ..._base.seeds import Seed, generator, seed_sequence
 from ...stats.combining import ONE_SYNTHESIS
+from ...stats.family import Family
+from ...stats.sampled import SAMPLE_ROWS, SampledRecords
 from ...stats.splits import child
 from ...synth import load_model
 from ...table.align import align
 from ...table.persons import one_row_each
 from ...table.read import read
+from ...table.scan import Scan
 from ...table.table import Table
 from ...table.weights import without_weight
+from ..memorisation.finding import MemorisationFinding
+from .attack import Attack
 from .attack_data import AttackData, Missing
 from .attacker import ATTACKERS
 from .attempt import Question
 from .exposure import equal_rows, exposed_records, funnel, matched, spread
+from .files import data_of_files
 from .grids import Numeric, Rare
+from .matching import Match, match_counts
 from .pooling import MODEL_TIMES, pool_of, together
 from .result import AttackedTable, RiskAbout, RiskResult
 from .run import Run
@@ -68,6 +75,7 @@ def risk(
     svm_rows: int | None = 5000,
     threshold: int = THRESHOLD,
     thorough: bool = False,
+    sample_rows: int = SAMPLE_ROWS,
     model: Any = None,
     seed: Seed = None,
     threads: int | None = None,
@@ -86,10 +94,11 @@ def risk(
         Tables, paths or frames; `synthetic` may be a list of them, or a mapping of names to them: several releases of the same people,
         such as copies or successive versions. Figures are means over them, and `together` says what all of them add. A holdout holds people of the same
         population who are not in the original. Without it there is no excess: the other figures say how much the table tells about
-        anybody, not whether it tells more about its own people.
+        anybody, not whether it tells more about its own people. Where the original is a scan (`chaffinch.scan`) all are read part by part, in
+        bounded memory: CAP, DCAP, DiSCO and TCAP are of all records, other attacks and tests of a sample, and the result says which are which.
     model
         A model of the same people that is released too, or its file: tables are drawn from it and attacked together with the others.
-    keys, sensitive, key_sizes, label, measures, attackers, tests, parts, convention, tau, numeric, rare, tolerance, missing, resamples, svm_rows, threshold, thorough
+    keys, sensitive, key_sizes, label, measures, attackers, tests, parts, convention, tau, numeric, rare, tolerance, missing, resamples, svm_rows, threshold, thorough, sample_rows
         See `RiskSettings`.
 
     Raises
@@ -109,7 +118,7 @@ def risk(
         keys=keys, sensitive=sensitive, key_sizes=key_sizes, label=label, measures=measures, attackers=attackers, tests=tests,
         parts=None if parts is None else tuple(part if isinstance(part, str) else tuple(part) for part in parts),  # type: ignore[arg-type]
         convention=convention, tau=tau, numeric=numeric, rare=rare, tolerance=tolerance or {}, missing=missing, resamples=resamples,
-        svm_rows=svm_rows, threshold=threshold, thorough=thorough,
+        svm_rows=svm_rows, threshold=threshold, thorough=thorough, sample_rows=sample_rows,
     )  # fmt: skip
     return measure_risk(original, synthetic, holdout, settings, model=model, seed=seed, threads=threads, progress=progress)
 
@@ -126,25 +135,20 @@ def measure_risk(
     4. Attack several releases together.
     5. Say who is exposed, and mask what is about few people.
     """
-    source = original if isinstance(original, Table) else read(original, rare=settings.rare)
-    settings.check(source.schema)
     names, several = _releases(synthetic)
     if not several:
         raise InputError("Name at least one synthetic table.")
     root = seed_sequence(seed)
+    if isinstance(original, Scan):
+        return _measured_files(original, names, several, holdout, settings, model, seed, root, threads, progress)
+    source = original if isinstance(original, Table) else read(original, rare=settings.rare)
+    settings.check(source.schema)
     notes = (ONE_SYNTHESIS,) * (len(several) == 1) + (ONE_ROW_EACH,) * (source.person_of is not None)
     source, holdout = people_of(source, holdout, child(root, 10))
     questions = settings.questions(child(root, 0))
     drawn = [] if model is None else [_drawn(model, source.n_rows, child(root, 7))]
     data = attacked_data(source, several, holdout, settings, root, further=drawn)
-
-    run = Run(data, child(root, 3), settings.resamples, threads, progress)
-    for number, question in enumerate(questions):
-        progress("attacking", number / len(questions))
-        run.attack(question, settings.label)
-    run.test(settings)
-
-    attacks, family = run.finished()
+    run, attacks, family = _attacked(data, questions, settings, root, threads, progress)
     joint = None
     if len(several) + len(drawn) > 1:
         progress("attacking releases together", 0.0)
@@ -163,6 +167,64 @@ def measure_risk(
     if names:
         result = result.named(original=None, synthetic=names)
     return without_small(result, settings.threshold)
+
+
+def _attacked(
+    data: AttackData, questions: Sequence[Question], settings: RiskSettings, root: np.random.SeedSequence, threads: int | None, progress: Progress
+) -> tuple[Run, tuple[Attack, ...], Family]:
+    """Return a run that asked every question and ran every test, its attacks, and what they say together."""
+    run = Run(data, child(root, 3), settings.resamples, threads, progress)
+    for number, question in enumerate(questions):
+        progress("attacking", number / len(questions))
+        run.attack(question, settings.label)
+    run.test(settings)
+    return run, *run.finished()
+
+
+def _measured_files(
+    original: Scan, names: Sequence[str], several: Sequence[Any], holdout: Any, settings: RiskSettings, model: Any, seed: Seed,
+    root: np.random.SeedSequence, threads: int | None, progress: Progress,
+) -> RiskResult:  # fmt: skip
+    """Return what a synthetic file gives away: counts of all records, and a sample for the rest."""
+    if len(several) > 1 or model is not None:
+        raise InputError("Several releases, or a model beside them, are attacked in memory: pass --engine memory, or attack one synthetic file at a time.")
+    settings.check(original.schema)
+    questions = settings.questions(child(root, 0))
+    data, sample = data_of_files(original, several[0], holdout, settings, root, progress=progress)
+    data = with_references(data, settings, root)
+    run, attacks, family = _attacked(data, questions, settings, root, threads, progress)
+    attacks = tuple(replace(attack, records=attack.records or "sample") for attack in attacks)
+    tests = run.tested(family, settings.threshold)
+    sentence = _sample_sentence(sample, attacks, tests)
+    about = about_risk(
+        settings, questions, seed, original=0, synthetic=[0], holdout=None if holdout is None else 0, data=data, notes=(sentence, ONE_SYNTHESIS)
+    )
+    rows = {side: AttackedTable(n) for side, n in (("original", sample.of_original), ("synthetic", sample.of_synthetic), ("holdout", sample.of_holdout))}
+    about = replace(
+        about, original=rows["original"], synthetic=(rows["synthetic"],), holdout=None if holdout is None else rows["holdout"], sample=sample
+    )
+    exposure = _exposure(data, questions, settings.threshold, settings.tolerance, slices=sample.chosen_by == "values")
+    if sample.chosen_by == "place" and not sample.whole:
+        exposure["memorisation"] = None  # copies are not in a sample by place where the people are
+    exposure["secrets"] = {"records": "a sample: rows are numbered within it", **exposure["secrets"]}
+    result = RiskResult(about=about, attacks=attacks, family=family, memorisation_tests=tests, run=RunFacts(seconds=run.seconds), **exposure)
+    return without_small(result.named(original=None, synthetic=names) if names else result, settings.threshold)
+
+
+def _sample_sentence(sample: SampledRecords, attacks: Sequence[Attack], tests: Sequence[MemorisationFinding]) -> str:
+    """Return which figures are of all records, and which of the sample."""
+    titles: dict[str, list[str]] = {"all": [], "sample": []}
+    for attack in attacks:
+        titles[attack.records or "sample"].append(attack.title)
+    whole, some = (list(dict.fromkeys(titles[of])) for of in ("all", "sample"))
+    some += ["memorisation tests, equal rows"] if tests else []
+    some += ["intervals, excesses and p-values"] if attacks else []
+    lumpy = (
+        " Rows are alike so often that no slice of rows is a fair share of them: tests of whole rows look at a part of the synthetic table, and may miss copies."
+        if sample.chosen_by == "place" and not sample.whole and tests
+        else ""
+    )
+    return sample.sentence(whole, some) + lumpy
 
 
 def people_of(original: Table, holdout: Any, seed: np.random.SeedSequence) -> tuple[Table, Any]:
@@ -204,8 +266,11 @@ def attacked_data(
         original, [*synthetics, *further], holdout, columns=settings.columns, numeric=settings.numeric, rare=settings.rare,
         tolerance=settings.tolerance, missing=settings.missing,
     )  # fmt: skip
-    if further:
-        data = data.with_last_as("model")
+    return with_references(data.with_last_as("model") if further else data, settings, root)
+
+
+def with_references(data: AttackData, settings: RiskSettings, root: np.random.SeedSequence) -> AttackData:
+    """Return the data with the sources that attacks are held against: independent columns, and the label alone where there is one."""
     n_rows = data.sides[data.synthetics[0]].n_rows
     data = data.with_marginals(n_rows, child(root, 1))
     if settings.label is None:
@@ -257,12 +322,15 @@ def _comparison(data: AttackData, settings: RiskSettings) -> Iterator[str]:
 def without_small(result: RiskResult, threshold: int) -> RiskResult:
     """Return a result as it may leave: no value about fewer than `threshold` people, in attacks and in what they say together."""
     attacks = tuple(attack.masked(threshold) for attack in result.attacks)
-    hidden = {i for i, (own, shown) in enumerate(zip(result.attacks, attacks, strict=True)) if own.value != shown.value}
+    pairs = enumerate(zip(result.attacks, attacks, strict=True))
+    hidden = {i for i, (own, shown) in pairs if (own.value, own.excess) != (shown.value, shown.excess)}
     hidden |= {i for i, test in enumerate(result.memorisation_tests, start=len(attacks)) if test.value is None}
     return replace(result, attacks=attacks, family=result.family.without(hidden))
 
 
-def _exposure(data: AttackData, questions: Sequence[Question], threshold: int, tolerance: Mapping[str, float]) -> dict[str, Any]:
+def _exposure(
+    data: AttackData, questions: Sequence[Question], threshold: int, tolerance: Mapping[str, float], *, slices: bool = False
+) -> dict[str, Any]:
     """Return who is exposed by the largest key set of each sensitive column: what may leave, and what may not."""
     widest = {q.sensitive: max((p.keys for p in questions if p.sensitive == q.sensitive), key=len) for q in questions}
     matches = {s: matched(data, data.synthetics[0], keys, s) for s, keys in widest.items()}
@@ -272,6 +340,14 @@ def _exposure(data: AttackData, questions: Sequence[Question], threshold: int, t
         "funnel": tuple(funnel(matches[s], keys, s, threshold) for s, keys in widest.items()),
         "records": tuple(records for records, _ in parts),
         "classes": tuple(classes for _, classes in parts),
-        "memorisation": equal_rows(data.tables[data.synthetics[0]], original, fresh, tolerance),
-        "secrets": {"attacks": [exposed_records(data, matches[s], keys, s) for s, keys in widest.items()]},
+        "memorisation": equal_rows(data.tables[data.synthetics[0]], original, fresh, tolerance, slices=slices),
+        "secrets": {"attacks": [exposed_records(data, _in_memory(data, matches[s], keys, s), keys, s) for s, keys in widest.items()]},
     }
+
+
+def _in_memory(data: AttackData, whole: Match, keys: Sequence[str], sensitive: str) -> Match:
+    """Return the match of the people in memory: the same, or those of the sample with all rows of the source, where the data are of files."""
+    if data.whole is None:
+        return whole
+    people, rows = (data.whole.of([side], keys, sensitive) for side in ("original", data.synthetics[0]))
+    return match_counts(people, rows, data.keys("original", keys), data.values("original", sensitive))[1]

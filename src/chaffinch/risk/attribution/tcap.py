@@ -18,7 +18,6 @@ certain <= matched <= conditional.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
@@ -79,7 +78,7 @@ class TcapCells:
         right = chosen / np.maximum(weight[cells.cell_class], 1)
         return cls(weight[weight > 0], number[cells.people_class], right[cells.people_cell], zero)
 
-    @cached_property
+    @property
     def n_people(self) -> Ints:
         """The number of people in each selected class."""
         return np.bincount(self.person_class[self.person_class >= 0], minlength=len(self.weight))
@@ -183,7 +182,7 @@ def _over_source(matches: Match, convention: Convention, tau: float) -> Tcap:
         return Tcap(None, reason, convention, tau, n_selected, n_met, cells=cells)
     value = float((rows.weight[met] * (rows.people_both[met] / rows.people_key[met])).sum()) / count
     out = Tcap(value, "", convention, tau, n_selected, n_met, cells=cells, counted=count)
-    return replace(out, n_people=int(np.count_nonzero(tcap_credit(matches, out))))
+    return replace(out, n_people=matches.people_in(tcap_credit(matches, out) > 0))
 
 
 def _over_people(matches: Match, convention: Convention, tau: float) -> Tcap:
@@ -194,10 +193,10 @@ def _over_people(matches: Match, convention: Convention, tau: float) -> Tcap:
     elif convention == "conditional":
         counted = matches.disclosive_at(tau)
         reason = f"no person's keys have a value with a share of at least {tau:g} in the source"
-    scores = Scores(right, counted)
+    scores = matches.of_people(Scores(right, counted))
     rows = matches.source_rows
     n_selected = int(rows.weight[rows.weap >= tau].sum())
-    n_counted = int(counted.sum())
+    n_counted = matches.people_in(counted)
     why = "" if n_counted else reason
     return Tcap(scores.value, why, convention, tau, n_selected, n_counted, scores=scores, counted=n_counted, n_people=n_counted)
 
@@ -222,8 +221,8 @@ def tcap_credit(matches: Match, result: Tcap) -> Floats:
         cells = result.cells
         here = cells.person_class >= 0
         at = cells.person_class[here]
-        out = np.zeros(matches.n_people)
-        out[here] = cells.weight[at] / cells.n_people[at]
+        out = np.zeros(matches.n_entries)
+        out[here] = cells.weight[at] / matches.people_key[here]
         return out
     if result.scores is not None:
         counts = result.scores.weight > 0
@@ -240,36 +239,39 @@ def tcap_credit(matches: Match, result: Tcap) -> Floats:
 def _attack(attempt: Attempt) -> list[Outcome]:
     """Return the outcomes; over source rows sides are pooled, so that classes have one numbering."""
     convention, tau = attempt.question.convention, attempt.question.tau
-    results = [tcap_of(one, convention=convention, tau=tau) for one in attempt.matches]  # type: ignore[arg-type]
-    guesses = [_guess(result, one) for result, one in zip(results, attempt.matches, strict=True)]
+    results = [tcap_of(one, convention=convention, tau=tau) for one in attempt.whole_matches]  # type: ignore[arg-type]
+    guesses = [_guess(result, one) for result, one in zip(results, attempt.whole_matches, strict=True)]
+    people = [one.n_people if attempt.counts is not None else None for one in attempt.whole_matches]
     if results[0].scores is not None or attempt.data.wildcard:
+        persons = [tcap_of(one, convention=convention, tau=tau) for one in attempt.matches]  # type: ignore[arg-type]
         return [
-            Outcome(Ratio(), _group(result, one), result.value, beside, result.n_people, result.reason)
-            for result, one, beside in zip(results, attempt.matches, guesses, strict=True)
+            Outcome(Ratio(), _group(own, one), result.value, beside, result.n_people, result.reason, n)
+            for result, own, one, beside, n in zip(results, persons, attempt.matches, guesses, people, strict=True)
         ]
     cells = tcap_of(attempt.match(attempt.people), convention=convention, tau=tau).cells  # type: ignore[arg-type]
     assert cells is not None
     groups = zip(*(np.split(part, attempt.ends) for part in (cells.person_class, cells.person_right)), strict=True)
     return [
-        Outcome(cells.statistic, group, result.value, beside, result.n_people, result.reason)
-        for result, beside, group in zip(results, guesses, groups, strict=True)
+        Outcome(cells.statistic, group, result.value, beside, result.n_people, result.reason, n)
+        for result, beside, group, n in zip(results, guesses, groups, people, strict=True)
     ]
 
 
 def _group(result: Tcap, matches: Match) -> tuple[Floats, Floats]:
     if result.scores is not None:
         return result.scores.numerator, result.scores.weight
-    nobody = np.zeros(matches.n_people)  # a person stands in several classes: people cannot be drawn anew
+    nobody = np.zeros(matches.n_entries)  # a person stands in several classes: people cannot be drawn anew
     return nobody, nobody
 
 
 def _guess(result: Tcap, matches: Match) -> Guess:
-    return guess(matches.values, credit=tcap_credit(matches, result), counted=result.counted)
+    credit = tcap_credit(matches, result)
+    return guess(matches.values, credit=credit if matches.count is None else credit * matches.count, counted=result.counted)
 
 
 ATTACKERS.register(
     Attacker(
-        name="tcap", attack=_attack, title="TCAP", people="matched", choice="", own_stream=False,
+        name="tcap", attack=_attack, title="TCAP", people="matched", choice="", own_stream=False, counted=True,
         says="someone who believes synthetic rows where all with the same keys agree gets {sensitive}",
         definition="Where synthetic rows with the same keys agree (WEAP of at least tau): the share of people with these keys who have "
         "that value.",
