@@ -18,7 +18,8 @@ def accuracy_figure(number: int, dataset: str, arm: str, rows: Sequence[Row], or
     values = [float(row[key]) for row in rows for key in ("accuracy", "accuracy P2") if row[key]]
     bars = [float(row["accuracy"]) + side * 2 * float(row["standard error"] or 0) for row in rows for side in (-1, 1)]
     axis = Axis(min([*values, *bars, *originals]), max([*values, *bars, *originals]), TOP + HEIGHT, TOP)
-    parts = _legend(dataset, arm, originals)
+    design = f"arm {arm}, {rows[0]['splits']} splits, {rows[0]['records']} training records"
+    parts = _legend(f"{dataset}: accuracy, %, mean of five learners; {design}", originals)
     for panel in range(4):
         left = 46 + panel * (PANEL + 3)
         right = left + PANEL - 16
@@ -33,19 +34,18 @@ def accuracy_figure(number: int, dataset: str, arm: str, rows: Sequence[Row], or
             line = [row for row in here if row["method"] in (method, "both")]
             parts += _line(line, "accuracy P2", axis, places, i, ours=False) + _line(line, "accuracy", axis, places, i, ours=True)
     parts.append(text(WIDTH / 2, TOP + HEIGHT + 36, "number of sensitive columns", anchor="middle", size=11, fill=GREY))
-    splits = f"{rows[0]['splits']} splits" if rows else ""
     title = f"Accuracy on original records, {dataset}, P2 figure {number}"
-    desc = f"Mean of five learners, {splits}, arm {arm}; bars are two standard errors of the difference to the original."
+    desc = f"Mean of five learners, {design}; bars are two standard errors of the difference to the original."
     return str(picture(f"p2_{number}", WIDTH, TOP + HEIGHT + 46, title=title, desc=desc, body=parts))
 
 
-def _legend(dataset: str, arm: str, originals: tuple[float, float]) -> list[str]:
-    out = [text(0, 14, f"{dataset}: accuracy, %, mean of five learners; arm: {arm}", bold=True)]
+def _legend(heading: str, originals: tuple[float, float]) -> list[str]:
+    out = [text(0, 14, heading, bold=True)]
     for i, name in enumerate(("method 1", "method 2")):
         colour, shape = SERIES[i]
         x = i * 196.0
         out += [mark(x + 8, 34, colour, shape), text(x + 20, 38, f"{name}, ours")]
-        out += [f'<path d="M{x + 112:.0f} 34h20" stroke="{colour}" stroke-width="1.5" stroke-dasharray="5 4"/>', text(x + 137, 38, "printed")]
+        out += [f'<path d="M{x + 116:.0f} 34h18" stroke="{colour}" stroke-width="1.5" stroke-dasharray="5 4"/>', text(x + 137, 38, "printed")]
     names = (f"original, ours {originals[0]:.1f}", f"printed {originals[1]:.1f}")
     for (x, dash), name in zip(((402.0, ""), (570.0, ' stroke-dasharray="5 4"')), names, strict=True):
         out += [f'<path d="M{x:.0f} 34h20" stroke="{GREY}" stroke-width="1.5"{dash}/>', text(x + 26, 38, name)]
