@@ -77,8 +77,6 @@ def test_workers_without_the_packages_are_found(spark, tmp_path, monkeypatch):
 
 
 CONNECT = """
-import os
-import subprocess
 import sys
 import numpy as np, pyarrow as pa, chaffinch, chaffinch.spark as cs
 from pyspark.sql import SparkSession
