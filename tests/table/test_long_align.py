@@ -82,6 +82,18 @@ def test_files_too_and_codes_from_a_cache(tmp_path, write):
         assert not some[0].any()
 
 
+def test_a_scan_and_a_table_in_memory_may_stand_beside_files():
+    first, second = people(300, 1), people(200, 2)
+    coded = {"age": {"missing": [7]}}  # a code of which the table keeps the token alone
+    original, other = chaffinch.read(first, coded), chaffinch.read(second, coded)
+    whole = align(original, other)
+    long = align_files(chaffinch.scan(first, coded), other)
+    for mine, theirs in zip(long, whole, strict=True):
+        same(mine, theirs)
+    scanned = align_files(chaffinch.scan(first, coded), chaffinch.scan(second, coded))
+    same(scanned[1], align(original, second)[1])
+
+
 def test_columns_that_differ_are_refused():
     first = people(50, 1)
     with pytest.raises(InputError, match="lacks columns of the original: age"):

@@ -72,7 +72,7 @@ def align_files(
 ) -> tuple[LongTable, ...]:
     """Return files with one schema between them: the original's, with a cell for what only the others have.
 
-    Others are paths or sources. Columns without codes (identifiers, free text) are left out, as are those that the schema gives no part
+    Others are paths, frames, scans or tables. Columns without codes (identifiers, free text) are left out, as are those that the schema gives no part
     in what is compared.
 
     Raises
@@ -86,14 +86,14 @@ def align_files(
             raise InputError(f"Tables in which {what} are measured in memory: pass --engine memory, or leave the role '{role}' out of the schema.")
     enough_rows("The original table", original.n_rows)
     columns = original.schema.modelled
-    opened = [other if isinstance(other, Source) else open_source(other) for other in others]
+    opened = [_opened(other) for other in others]
     called = list(names[: len(opened)])
     rooms: list[list[_Room]] = []
     sizes: list[int] = []
     for name, source in zip(called, opened, strict=True):
         progress(f"reading the {name} table", -1)
         found, n_rows = _rooms(name, source, original.schema)
-        enough_rows(f"'{source.name}'", n_rows)
+        enough_rows(f"'{source.name}'" if isinstance(source, Source) else f"The {name} table", n_rows)
         rooms.append(found)
         sizes.append(n_rows)
     shared: list[_SharedColumn] = []
@@ -128,10 +128,17 @@ def _long(schema: Schema, n_rows: int, read: Callable[[Collection[str] | None], 
     return LongTable(schema, n_rows, read, read, notes)
 
 
-def _rooms(name: str, source: Source, schema: Schema) -> tuple[list[_Room], int]:
+def _opened(other: Any) -> Source | Table:
+    if isinstance(other, Source | Table):
+        return other
+    return other.source if isinstance(other, Scan) else open_source(other)
+
+
+def _rooms(name: str, source: Source | Table, schema: Schema) -> tuple[list[_Room], int]:
     """Return what a file's columns need, and how many rows it has."""
     found = [_Room(column) for column in schema.modelled]
-    same_columns(schema, OtherTable(name, source.schema.names, None, source, pa.table({})))
+    columns = source.columns if isinstance(source, Table) else source.schema.names
+    same_columns(schema, OtherTable(name, columns, None, None, pa.table({})))
     n_rows = 0
     for other in _batches(name, source, [room.column.name for room in found]):
         thread_map(lambda room: room.add(*other.values(room.column)), found)  # noqa: B023
@@ -151,8 +158,11 @@ def _own_rooms(original: Scan, columns: Sequence[Column]) -> dict[str, list[_Roo
     return {room.column.name: [room] for room in found}
 
 
-def _batches(name: str, source: Source, columns: Sequence[str]) -> Iterator[OtherTable]:
-    """Yield a file batch by batch, as a table to bring onto the grid."""
+def _batches(name: str, source: Source | Table, columns: Sequence[str]) -> Iterator[OtherTable]:
+    """Yield a file batch by batch, as a table to bring onto the grid; a table in memory as one."""
+    if isinstance(source, Table):
+        yield OtherTable(name, columns, source, None, source.data.select(list(columns)))
+        return
     for batch in source.batches(list(columns)):
         yield OtherTable(name, columns, None, source, pa.Table.from_batches([batch]))
 
@@ -170,7 +180,7 @@ def _original_parts(original: Scan, schema: Schema, shared: Sequence[_SharedColu
 
 
 def _other_parts(
-    name: str, source: Source, schema: Schema, shared: Sequence[_SharedColumn]
+    name: str, source: Source | Table, schema: Schema, shared: Sequence[_SharedColumn]
 ) -> Callable[[Collection[str] | None], Iterator[Table]]:
     def parts(columns: Collection[str] | None) -> Iterator[Table]:
         wanted = _wanted(shared, columns)

@@ -77,7 +77,7 @@ def _on_grid(table: Table | LongTable, schema: Schema, coded: Callable[[Table], 
     """Return a table under the codes of the grid, with a column of groups before the others."""
     group, column = deal(table.n_rows, table.person_of) % groups, group_column(groups)
     if isinstance(table, LongTable):
-        return table.once("phi_k", lambda: table.recoded(schema, coded)).with_codes(column, group)
+        return table.once(f"phi_k {schema.sizes}", lambda: table.recoded(schema, coded)).with_codes(column, group)
     wide = replace(schema, columns=(column, *schema.columns))
     return Table(wide, table.data, Codes.of([group, *coded(table)], wide.sizes))
 
