@@ -102,7 +102,7 @@ def test_a_synthesis_says_once_how_long_it_takes(run_here, tmp_path, monkeypatch
     from chaffinch.workflows.synthesise import read
 
     seen = []
-    monkeypatch.setattr("chaffinch.cli.estimates.say_work", lambda *args, **known: seen.append(("said", tuple(known))))
+    monkeypatch.setattr("chaffinch.cli.estimates.say_work", lambda *args, stream=False, **known: seen.append(("said", tuple(known))))
     monkeypatch.setattr(
         "chaffinch.workflows.synthesise.read", lambda *args, **options: seen.append(("read",)) or read(*args, **options)
     )
@@ -115,3 +115,11 @@ def test_what_is_personal_is_said_also_where_all_else_is_quiet(capsys):
     speaker = Speaker(True, reading_of(), Work(Independent(), Path("a.csv")))
     speaker.opened([Note("a", "personal", "looks like a name"), Note("b", "pooled", "rare")])
     assert "Warning: " in capsys.readouterr().err
+
+
+def test_a_stream_takes_bounded_memory(capsys):
+    work = Work(Independent(), Path("a.csv"))
+    say_work(work, 10**9, 15, stream=True)
+    assert capsys.readouterr().err.endswith("and bounded memory.\n")
+    say_work(work, 10**9, 15)
+    assert capsys.readouterr().err.endswith("GiB of memory.\n")

@@ -121,9 +121,9 @@ def test_the_original_is_keyed_once_whatever_is_drawn(run_here, data, tmp_path, 
     from chaffinch.risk.attribution.equal import KeyedRows
 
     keyed, looked_up = [], []
-    of, holds = KeyedRows.of, KeyedRows.holds
-    monkeypatch.setattr(KeyedRows, "of", classmethod(lambda cls, table: keyed.append(table.n_rows) or of(table)))
-    monkeypatch.setattr(KeyedRows, "holds", lambda rows, batch: looked_up.append(batch.n_rows) or holds(rows, batch))
+    of, holds = KeyedRows.of_codes, KeyedRows.holds_codes
+    monkeypatch.setattr(KeyedRows, "of_codes", classmethod(lambda cls, codes: keyed.append(len(codes[0])) or of(codes)))
+    monkeypatch.setattr(KeyedRows, "holds_codes", lambda rows, codes: looked_up.append(len(codes[0])) or holds(rows, codes))
     out, told = tmp_path / "s.parquet", tmp_path / "s.json"
     done = run_here(
         "synth", data / "cmc.csv", "-o", out, "--rows", 150_000, "--copies", 2, "--seed", 1, "--quiet", "--json", told, "--method", method

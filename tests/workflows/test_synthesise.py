@@ -17,7 +17,7 @@ class Heard(Observer):
     def __init__(self):
         self.said = []
 
-    def before_reading(self, source):
+    def before_reading(self, source, choice):
         self.said.append("before reading")
 
     def after_reading(self, table, seconds):

@@ -12,9 +12,10 @@ from typing import Any
 
 import typer
 
+from ..counts.coded import CodedScan
 from ..synth import Settings
 from ..table import Note, Schema, Table
-from ..table.engine import HELD
+from ..table.engine import HELD, EngineChoice
 from ..table.sources import expected_shape
 from ..utility import UtilitySettings
 from ..utility.metric import asked_metrics
@@ -84,16 +85,16 @@ class Work:
         return out
 
 
-def say_work(work: Work, n_rows: int, n_columns: int, **known: float) -> None:
+def say_work(work: Work, n_rows: int, n_columns: int, *, stream: bool = False, **known: float) -> None:
     """Say how long a command will take in all, and each of its steps; `known` has what steps that are done did take."""
     steps = {**work.seconds(n_rows, n_columns), **known}
     total = START + sum(steps.values())
     if total <= SAID_FROM:
         return
     parts = ", ".join(f"{name} {_time(seconds)}" for name, seconds in steps.items() if seconds >= 1.0)
-    gigabytes = 0.3 + n_rows * n_columns * HELD / 2**30
+    memory = "bounded memory" if stream else f"{0.3 + n_rows * n_columns * HELD / 2**30:.1f} GiB of memory"
     what = "The synthesis" if work.outputs else "Learning the model"
-    typer.echo(f"{what} will take about {_time(total)} ({parts}) and {gigabytes:.1f} GiB of memory.", err=True)
+    typer.echo(f"{what} will take about {_time(total)} ({parts}) and {memory}.", err=True)
 
 
 def drawing_seconds(cells: int, outputs: Sequence[Path]) -> dict[str, float]:
@@ -152,23 +153,33 @@ class Speaker(Observer):
     work: Work
     measuring: UtilitySettings | None = None
     shape: tuple[int, int] | None = None
+    stream: bool = False
 
-    def before_reading(self, source: Any) -> None:
-        """Say how long all the work will take, where the file tells its size."""
+    def before_reading(self, source: Any, choice: EngineChoice) -> None:
+        """Say which engine was chosen, where the table is large, and how long all the work will take, where the file tells its size."""
         if self.quiet:
             return
+        self.stream = choice.stream
+        if choice.sentence:
+            typer.echo(f"Note: {choice.sentence}", err=True)
         self.shape = expected_shape(source, **self.reading.file)
         if self.shape is not None:
-            say_work(self.work, *self.shape)
+            say_work(self.work, *self.shape, stream=self.stream)
+
+    def engine_changed(self, why: str) -> None:
+        """Say why rows are read into memory though they are many."""
+        self.stream = False
+        if not self.quiet:
+            typer.echo(f"Note: {why.partition(':')[0]}: they are read.", err=True)
 
     def opened(self, notes: Iterable[Note]) -> None:
         """Point out columns that look personal."""
         show_notes(notes)
 
-    def after_reading(self, table: Table, seconds: float) -> None:
+    def after_reading(self, table: Table | CodedScan, seconds: float) -> None:
         """Say how long the rest will take, where the file did not tell, and what reading found."""
         if self.shape is None and not self.quiet:
-            say_work(self.work, table.n_rows, len(table.schema.names), reading=seconds)
+            say_work(self.work, table.n_rows, len(table.schema.names), stream=self.stream, reading=seconds)
         show_notes(table.notes, quiet=self.quiet)
 
     def before_drawing(self, rows: int, schema: Schema) -> None:

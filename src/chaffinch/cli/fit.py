@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -9,6 +10,7 @@ import typer
 
 from .options import (
     DryRun,
+    Engine,
     Input,
     JsonOut,
     LedgerIn,
@@ -37,6 +39,7 @@ def fit(
     output: Annotated[Path, typer.Option("--output", "-o", help="Model file to write.")],
     choice: Choice,
     reading: ReadSettings,
+    engine: Engine = "auto",
     ledger: LedgerIn = None,
     dry_run: DryRun = False,
     seed: Annotated[
@@ -61,11 +64,11 @@ def fit(
         show_plan(choice, input, reading, json)
         return
     check_outputs(input, output, json, ledger)
-    settings = choice.synthesis(reading, output, ledger=ledger)
+    settings = choice.synthesis(reading, output, ledger=ledger, engine=engine)
     speaker = Speaker(quiet, reading, Work(choice.settings, input))
     start_arrow(threads)
-    with progress_bar(quiet=quiet, plain=not choice.private) as progress, ledger_allows():
-        synthesis = Synthesis(settings, RunOptions(seed=seed, threads=threads, progress=progress, observer=speaker))
+    run = RunOptions(seed=seed, threads=threads, observer=speaker)
+    with progress_bar(quiet=quiet, plain=not choice.private) as progress, ledger_allows(), Synthesis(settings, replace(run, progress=progress)) as synthesis:
         model, _ = synthesis.fit(synthesis.read(input))
     model.save(output)
     if json is not None:

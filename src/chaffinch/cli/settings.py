@@ -96,7 +96,7 @@ class Choice:
         return replace(reading, rare="pool", discover=self.discover)
 
     def synthesis(
-        self, reading: ReadSettings, output: Path, *, ledger: Path | None, rows: int | None = None, copies: int = 1
+        self, reading: ReadSettings, output: Path, *, ledger: Path | None, rows: int | None = None, copies: int = 1, engine: str = "memory"
     ) -> SynthesisSettings:
         """Return what the options of a command that learns amount to. A promise pools nothing: its levels are declared."""
         from ..workflows.synthesise import SynthesisSettings
@@ -104,7 +104,7 @@ class Choice:
         if ledger is not None and not self.private:
             raise InputError("--ledger adds up privacy budgets: give --epsilon too.")
         return SynthesisSettings(
-            synthesiser=self.settings, reading=self.promised(reading) if self.private else reading, keep=self.keep,
+            synthesiser=self.settings, engine=engine, reading=self.promised(reading) if self.private else reading, keep=self.keep,
             person=self.person, order=self.order, weight=self.weight, rows=rows, copies=copies, ledger=ledger, entry=output.name,
         )  # fmt: skip
 

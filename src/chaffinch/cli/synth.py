@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -10,6 +11,7 @@ import typer
 
 from .options import (
     DryRun,
+    Engine,
     Input,
     JsonOut,
     LedgerIn,
@@ -41,6 +43,7 @@ def synth(
     choice: Choice,
     model: Annotated[Path | None, typer.Option(help="Also write the fitted model here.")] = None,
     reading: ReadSettings,
+    engine: Engine = "auto",
     ledger: LedgerIn = None,
     dry_run: DryRun = False,
     seed: Annotated[
@@ -68,11 +71,11 @@ def synth(
         return
     outputs = copy_paths(output, copies)
     check_outputs(input, *outputs, model, json, ledger)
-    settings = choice.synthesis(reading, output, ledger=ledger, rows=rows, copies=copies)
+    settings = choice.synthesis(reading, output, ledger=ledger, rows=rows, copies=copies, engine=engine)
     speaker = Speaker(quiet, reading, Work(choice.settings, input, outputs, rows))
     start_arrow(threads)
-    with progress_bar(quiet=quiet, plain=not choice.private) as progress, ledger_allows():
-        synthesis = Synthesis(settings, RunOptions(seed=seed, threads=threads, progress=progress, observer=speaker))
+    run = RunOptions(seed=seed, threads=threads, observer=speaker)
+    with progress_bar(quiet=quiet, plain=not choice.private) as progress, ledger_allows(), Synthesis(settings, replace(run, progress=progress)) as synthesis:
         fitted, table = synthesis.fit(synthesis.read(input))
         if model is not None:
             fitted.save(model)

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from .._base.threads import thread_count, thread_map
 from ..table.codes import Codes
 from .counter import Columns
+from .scores import entropy_of_counts
 
 __all__ = ["batch_entropies"]
 
@@ -63,8 +64,8 @@ class _Beginning:
     def results(self, n_rows: int) -> Iterable[tuple[float, int]]:
         """Return the entropy and the number of filled cells of each set, and then of the beginning itself."""
         for table in (*self.tables, self.tables[0].reshape(-1, self.levels[0]).sum(axis=1)):
-            counts = table[table > 0].astype(np.float64)
-            yield max(0.0, float(np.log(n_rows) - (counts * np.log(counts)).sum() / n_rows)), len(counts)
+            counts = table[table > 0].astype(np.int64)
+            yield entropy_of_counts(counts, n_rows), len(counts)
 
 
 def batch_entropies(

@@ -19,7 +19,7 @@ from .._base.threads import thread_count, thread_map
 from .counter import Columns, Counter, EntropyCounter
 from .memory import MemoryCounter
 from .plan import runs_of
-from .scores import entropy
+from .scores import count_log_count, entropy, entropy_of_counts
 
 __all__ = ["MOST_MASKED", "Columns", "JointEntropies", "every_entropy", "joint_entropies", "masks_up_to"]
 
@@ -146,7 +146,9 @@ def _from_marginals(counter: Counter, sets: list[Columns]) -> tuple[NDArray[np.f
     for batch in batches([prod(sizes[c] for c in columns) for columns in sets]):
         marginals = counter.marginals([[names[c] for c in sets[q]] for q in batch])
         for q, marginal in zip(batch, marginals, strict=True):
-            values[q], filled[q] = entropy(marginal), int(np.count_nonzero(marginal.counts))
+            counts = marginal.counts[marginal.counts > 0] if marginal.counts.dtype == np.int64 else None
+            values[q] = entropy(marginal) if counts is None or not len(counts) else entropy_of_counts(counts, counter.n_rows)
+            filled[q] = int(np.count_nonzero(marginal.counts))
     return values, filled
 
 
@@ -174,9 +176,8 @@ def _in_memory(
     from . import kernels
 
     codes, n_rows, width = counter.table.codes, counter.n_rows, rows.shape[1]
-    counts = np.arange(n_rows + 2, dtype=np.float64)
-    c_log_c = counts * np.log(np.maximum(counts, 1.0))
-    spread, filled = np.zeros(len(sets)), np.zeros(len(sets), dtype=np.int64)
+    c_log_c = count_log_count(np.arange(n_rows + 2), n_rows)
+    spread, filled = np.zeros(len(sets), dtype=np.complex128), np.zeros(len(sets), dtype=np.int64)
     where = (codes.groups, codes.rows, np.array(codes.sizes, dtype=np.int64), *codes.matrices)
     most = scratch(counter, width)
 
@@ -185,7 +186,7 @@ def _in_memory(
         kernels.entropies(rows[part], widths[part], *where, ids, cells, c_log_c, spread[part], filled[part])
 
     in_threads(counter, work, len(sets), visits=len(sets))
-    values = np.log(n_rows) - spread / n_rows
+    values = np.log(n_rows) - (spread.real + spread.imag) / n_rows
     if (filled < 0).any():  # combinations of too many levels for the scratch: count them sparsely
         left = np.flatnonzero(filled < 0)
         values[left], filled[left] = _from_marginals(counter, [sets[q] for q in left])

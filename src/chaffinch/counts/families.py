@@ -22,6 +22,7 @@ from .counter import Counter
 from .entropies import Columns
 from .marginal import Marginal
 from .memory import MemoryCounter
+from .scores import count_log_count
 
 __all__ = ["Family", "family_scores"]
 
@@ -124,14 +125,14 @@ def _plan(families: tuple[Family, ...], d: int, joint: bool) -> _FamilyPlan:
 def _information(counter: Counter, plan: _FamilyPlan, n: int) -> NDArray[np.float64]:
     """Return n I of each family. Real and imaginary parts carry the two parts of h, so that one kernel sums both."""
     sums = np.zeros(len(plan.sets) + 1, dtype=np.complex128)
-    sums[-1] = _h(np.array([n]), n)[0]  # of no columns
+    sums[-1] = count_log_count(np.array([n]), n)[0]  # of no columns
     filled = np.full(len(plan.sets), -1, dtype=np.int64)
     if isinstance(counter, MemoryCounter):
         from . import kernels
 
         codes, width = counter.table.codes, plan.padded.shape[1]
         sizes, most = np.array(codes.sizes, dtype=np.int64), entropies.scratch(counter, width)
-        table = _h(np.arange(n + 2), n)
+        table = count_log_count(np.arange(n + 2), n)
 
         def work(part: slice) -> None:
             ids, cells = np.zeros((width, n), dtype=np.uint32), np.zeros(most, dtype=np.uint32)
@@ -140,18 +141,10 @@ def _information(counter: Counter, plan: _FamilyPlan, n: int) -> NDArray[np.floa
 
         entropies.in_threads(counter, work, len(plan.sets), visits=len(plan.sets))
     for q, marginal in _marginals(counter, plan.sets, np.flatnonzero(filled < 0)):
-        sums[q] = _h(marginal.counts[marginal.counts > 0], n).sum()
+        sums[q] = count_log_count(marginal.counts[marginal.counts > 0], n).sum()
     child, parents, both = plan.parts.T
     out = sums[-1] - sums[child] - sums[parents] + sums[both]
     return np.maximum(0.0, np.where(parents < 0, 0.0, out.real + out.imag))
-
-
-def _h(counts: NDArray[np.int64], n: int) -> NDArray[np.complex128]:
-    """Return t log t as two parts: multiples of a grid on which sums up to n log n are exact, and rests."""
-    whole = counts * np.log(np.maximum(counts, 1))
-    grid = 2.0 ** (51 - np.ceil(np.log2((n + 1) * np.log(n + 2))))
-    coarse = np.rint(whole * grid) / grid
-    return np.asarray(coarse + 1j * (whole - coarse), dtype=np.complex128)
 
 
 def _sums(counter: Counter, plan: _FamilyPlan, score: str) -> NDArray[np.float64]:

@@ -13,6 +13,7 @@ from ..table.long import LongTable
 from ..table.scan import CodedBatch, Scan
 from ..table.schema import Schema
 from .batch_entropies import batch_entropies
+from .coded import CodedScan
 from .counter import Columns
 from .marginal import Marginal
 from .tally import DENSE_CELLS, CliqueTally
@@ -28,7 +29,7 @@ class StreamCounter:
     many cliques at a time: each call reads the file once.
     """
 
-    scan: Scan | LongTable
+    scan: Scan | CodedScan | LongTable
     weight: str | None = None
     dense_cells: int = DENSE_CELLS
     threads: int | None = None

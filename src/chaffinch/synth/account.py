@@ -52,7 +52,8 @@ class SynthesisAccount:
     """What was made, of what, how, and, without a promise, how long it took.
 
     `network` is what the model writes of itself, and `model` what of it is read. `rows_equal_to_an_original` is the share of such rows,
-    one for each copy where there are several; None with a promise, which does not cover it.
+    one for each copy where there are several; None with a promise, which does not cover it. `rows_looked_up`: how many drawn rows it is of,
+    where the original has so many rows that a fixed slice of all possible rows stands for them; None: of all.
     """
 
     rows: int | None = None
@@ -62,6 +63,7 @@ class SynthesisAccount:
     notes: tuple[AccountNote, ...] = ()
     copies: int = 1
     rows_equal_to_an_original: float | tuple[float, ...] | None = None
+    rows_looked_up: int | None = None
     run: Mapping[str, Any] = field(default_factory=dict, compare=False)
 
     @cached_property
@@ -74,6 +76,8 @@ class SynthesisAccount:
         plain: dict[str, Any] = {"format": FORMAT, "version": VERSION, **to_plain(self)}
         if self.rows_equal_to_an_original is None:
             del plain["rows_equal_to_an_original"]
+        if self.rows_looked_up is None:
+            del plain["rows_looked_up"]
         return plain
 
     @classmethod

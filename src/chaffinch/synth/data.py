@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from .._base.errors import InputError, PrivacyError
+from ..counts.coded import CodedScan
 from ..counts.counter import Counter, RowCounter
 from ..counts.memory import MemoryCounter
 from ..counts.reference import ReferenceCounter
@@ -27,6 +28,8 @@ def counter_of(data: Any) -> tuple[Counter, Origin | None]:
         raise InputError("Discovery is part of a private fit: give epsilon, or read the table with chaffinch.read.")
     if isinstance(data, MemoryCounter):
         return data, data.table.look
+    if isinstance(data, StreamCounter) and isinstance(data.scan, CodedScan):
+        return data, data.scan.empty.look
     if hasattr(data, "marginals"):
         counter: Counter = data
         return counter, None
@@ -51,6 +54,8 @@ def fine_counter(counter: Counter) -> RowCounter:
     """Return a counter of the same rows with numbers cut finer, as trees have them; one that hands out no rows is refused."""
     if isinstance(counter, MemoryCounter | ReferenceCounter):
         return replace(counter, table=finer(counter.table))
+    if isinstance(counter, StreamCounter) and isinstance(counter.scan, CodedScan):
+        return replace(counter, scan=counter.scan.finer())
     if isinstance(counter, StreamCounter) and isinstance(counter.scan, Scan):
         return replace(counter, scan=finer_scan(counter.scan, progress=counter.progress))
     if isinstance(counter, RowCounter):

@@ -33,7 +33,7 @@ from .screens import (
 )
 from .types import is_words, parse_type, whole_array
 
-__all__ = ["SAMPLE_ROWS", "FoundRules", "RowBatch", "constant_columns", "find_rules"]
+__all__ = ["SAMPLE_ROWS", "FoundRules", "RowBatch", "constant_columns", "find_rules", "sampled_rows"]
 
 SAMPLE_ROWS = 4096
 """Rows from which candidates come; of smaller tables all."""
@@ -46,10 +46,11 @@ MOST_SUGGESTED = 20
 
 @dataclass(frozen=True, eq=False)
 class RowBatch:
-    """The values and codes of some rows, all modelled columns."""
+    """The values and codes of some rows, all modelled columns; and their numbers as they are stored."""
 
     values: Mapping[str, Values]
     codes: Mapping[str, NDArray[Any]]
+    stored: Mapping[str, NDArray[Any]] = field(default_factory=dict)
 
     @property
     def n_rows(self) -> int:
@@ -104,14 +105,16 @@ class _Candidate:
 
 
 def find_rules(
-    schema: Schema, n_rows: int, batches: Callable[[], Iterable[RowBatch]], *, threshold: int = THRESHOLD
+    schema: Schema, n_rows: int, batches: Callable[[], Iterable[RowBatch]], *, threshold: int = THRESHOLD, sample: RowBatch | None = None
 ) -> FoundRules:
-    """Return the rules that all rows keep under a fitted schema. `batches` gives all rows, as many times as asked: twice."""
+    """Return the rules that all rows keep under a fitted schema. `batches` gives all rows: once to verify, and once before for the rows of
+    `sampled_rows`, where these are not given as `sample`.
+    """
     if n_rows < FEWEST or len(schema.names) < 2:
         return FoundRules()
-    sample = _sample(schema, n_rows, batches)
+    rows = _sample(schema, n_rows, batches) if sample is None else RuleSample(schema, sample.values, sample.codes)
     with np.errstate(over="ignore", invalid="ignore"):
-        candidates = list(_candidates(sample, schema, n_rows))
+        candidates = list(_candidates(rows, schema, n_rows))
     if not candidates:
         return FoundRules()
     for batch in batches():
@@ -120,11 +123,16 @@ def find_rules(
     return _chosen(candidates, schema, threshold)
 
 
+def sampled_rows(n_rows: int) -> NDArray[np.int64]:
+    """Return the numbers of rows that a fixed stream chooses: no order of rows, and no period in them, has a say."""
+    if n_rows <= SAMPLE_ROWS:
+        return np.arange(n_rows)
+    return np.unique(np.random.default_rng(0).integers(0, n_rows, SAMPLE_ROWS))
+
+
 def _sample(schema: Schema, n_rows: int, batches: Callable[[], Iterable[RowBatch]]) -> RuleSample:
-    """Return rows that a fixed stream chooses: no order of rows, and no period in them, has a say."""
-    chosen = np.arange(n_rows)
-    if n_rows > SAMPLE_ROWS:
-        chosen = np.unique(np.random.default_rng(0).integers(0, n_rows, SAMPLE_ROWS))
+    """Return the sampled rows."""
+    chosen = sampled_rows(n_rows)
     parts: list[RowBatch] = []
     first = 0
     for batch in batches():

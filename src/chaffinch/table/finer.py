@@ -17,14 +17,15 @@ from .codes import Codes
 from .constraints import cut_schema
 from .encode import encode_column
 from .fit import fit_column
-from .fit_schema import fit_schema
-from .kept_rules import fitted_functions, rules_of_batches
+from .fit_schema import TableProfile, spelling_of
+from .kept_rules import fitted_functions, functions_of_batches
+from .profile import Profile
 from .reread import cells_of, profile_of
 from .scan import Scan
 from .schema import Column, Schema
 from .table import Table
 
-__all__ = ["FINE", "finer", "finer_scan", "on_codes_of"]
+__all__ = ["FINE", "finer", "finer_scan", "finer_schema", "on_codes_of"]
 
 FINE = 150
 """Levels of a numeric column at most."""
@@ -53,8 +54,7 @@ def finer(table: Table) -> Table:
     for column in schema:
         if is_coarse(column):
             values, tokens = cells_of(table, column)
-            fitted, _ = fit_column(replace(column, bins=FINE, codec=None), profile_of(column, values, tokens), rare_below=schema.rare_below)
-            column = replace(column, codec=fitted.codec)
+            column = _finer_column(column, profile_of(column, values, tokens), schema.rare_below)
             arrays.append(encode_column(column, values, tokens))
         elif column.modelled:
             arrays.append(table.code(column.name))
@@ -65,17 +65,35 @@ def finer(table: Table) -> Table:
 
 
 def finer_scan(scanned: Scan, *, progress: Progress = silent) -> Scan:
-    """Return a scan of the same file with its numbers cut finer: one more pass over it."""
-    schema = scanned.schema
-    if not any(is_coarse(column) for column in schema):
+    """Return a scan of the same file with its numbers cut finer, from the profiles of the pass that fitted its schema, or one more pass."""
+    schema = finer_schema(scanned, progress=progress)
+    if schema is scanned.schema:
         return scanned
-    asked = replace(schema, columns=tuple(replace(c, bins=FINE if is_coarse(c) else c.bins, codec=None) for c in schema), sealed=False)
-    fitted = fit_schema(scanned.source, asked, rare="pool", threshold=THRESHOLD, progress=progress)
-    columns = tuple(replace(own, codec=new.codec) for own, new in zip(schema, fitted.schema, strict=True))
-    out = replace(scanned, schema=cut_schema(replace(schema, columns=columns, sealed=False)))
-    if not schema.rules:
-        return out
-    return replace(out, schema=rules_of_batches(out.schema, out.n_rows, out.row_batches, find=False, threshold=THRESHOLD)[0])
+    out = replace(scanned, schema=schema)
+    return replace(out, schema=replace(schema, functions=functions_of_batches(schema, out.row_batches, THRESHOLD)))
+
+
+def finer_schema(scanned: Scan, *, progress: Progress = silent) -> Schema:
+    """Return the schema of a scan with its numbers cut finer; functions among its rules are still those of the coarse one."""
+    schema = scanned.schema
+    coarse = [column for column in schema if is_coarse(column)]
+    if not coarse:
+        return schema
+    profiles = {} if scanned.profiles is None else scanned.profiles.columns
+    if any(column.name not in profiles or profiles[column.name].missing != column.missing for column in coarse):
+        spellings = {column.name: spelling_of(column) for column in coarse}
+        fresh = TableProfile.of(spellings)
+        for batch in scanned.source.batches(list(spellings)):
+            fresh.add(batch, text=scanned.source.text)
+            progress("reading", -1)
+        profiles = fresh.columns
+    columns = tuple(_finer_column(column, profiles[column.name], schema.rare_below) if is_coarse(column) else column for column in schema)
+    return cut_schema(replace(schema, columns=columns, sealed=False))
+
+
+def _finer_column(column: Column, profile: Profile, rare_below: int) -> Column:
+    fitted, _ = fit_column(replace(column, bins=FINE, codec=None), profile, rare_below=rare_below)
+    return replace(column, codec=fitted.codec)
 
 
 def on_codes_of(table: Table, schema: Schema, names: Collection[str]) -> Table:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -39,20 +39,21 @@ Values = dict[str, tuple[pa.Array, NDArray[np.int16] | None]]
 
 @dataclass(frozen=True)
 class FittedSchema:
-    """A fitted schema, how many rows it was fitted on, and what should be said of its columns."""
+    """A fitted schema, how many rows it was fitted on, what should be said of its columns, and the profiles that it was fitted to, if it was."""
 
     schema: Schema
     n_rows: int
     notes: tuple[Note, ...]
+    profiles: TableProfile | None = None
 
 
 def fit_schema(
     source: Source, schema: Schema | None = None, *, rare: Literal["pool", "keep"] = "pool", rare_below: int = 3,
-    threshold: int = THRESHOLD, progress: Progress = silent,
+    threshold: int = THRESHOLD, progress: Progress = silent, watch: Callable[[pa.RecordBatch], object] = lambda batch: None,
 ) -> FittedSchema:  # fmt: skip
     """Return the fitted schema of a source: inferred from all rows, or the given one fitted to them.
 
-    Errors and reasons name no value that fewer records than the threshold share.
+    Errors and reasons name no value that fewer records than the threshold share. `watch` is shown each batch of the pass that reads all columns.
     """
     names = source.schema.names
     if len(names) < 2:
@@ -70,6 +71,7 @@ def fit_schema(
     profiles = TableProfile.of(spellings)
     for batch in source.batches(names):  # all by name: words then come as dictionaries where the file has them so
         profiles.add(batch, text=source.text)
+        watch(batch)
         progress("reading", -1)
     return fit_profiles(source, profiles, schema, rare=rare, rare_below=rare_below, threshold=threshold, notes=sign_notes)
 
@@ -134,9 +136,9 @@ def fit_profiles(
             f"'{source.name}' has only identifiers and free text: nothing to model. Declare kinds in a schema."
         )
     if schema is None:
-        return FittedSchema(Schema(tuple(columns), rare_below), profiles.n_rows, tuple(notes))
+        return FittedSchema(Schema(tuple(columns), rare_below), profiles.n_rows, tuple(notes), profiles)
     fitted_schema = replace(schema, columns=tuple(columns), sealed=False, persons=0)
-    return FittedSchema(cut_schema(fitted_schema), profiles.n_rows, tuple(notes))
+    return FittedSchema(cut_schema(fitted_schema), profiles.n_rows, tuple(notes), profiles)
 
 
 def _by_name(schema: Schema | None) -> dict[str, Column]:

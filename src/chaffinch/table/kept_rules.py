@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from .._base.errors import SchemaError, listed
 from .._base.masking import masked_count
-from .codec import Intervals
+from .codec import Codec, Intervals
 from .constraints import broken_rows
 from .find_rules import RowBatch, constant_columns, find_rules
 from .function_map import FunctionMap
@@ -22,7 +22,7 @@ from .relations import Function, broken, relations_of, table_values, values_of
 from .schema import Schema
 from .table import Table
 
-__all__ = ["fitted_functions", "rules_broken_by", "rules_of_batches", "with_found_rules", "with_rules"]
+__all__ = ["Lazy", "fitted_functions", "functions_of_batches", "has_bins", "rules_broken_by", "rules_of_batches", "with_found_rules", "with_rules"]
 
 SHOWN = 6
 
@@ -47,7 +47,7 @@ def with_found_rules(table: Table, threshold: int) -> Table:
     """Return a table with the rules that all its records keep, and a note that names them."""
     schema = table.schema
     codes = {name: table.code(name) for name in schema.names}
-    batch = RowBatch(_Lazy(lambda name: values_of(schema[name], table.data.column(name), codes[name]), schema.names), codes)
+    batch = RowBatch(Lazy(lambda name: values_of(schema[name], table.data.column(name), codes[name]), schema.names), codes)
     found = find_rules(schema, table.n_rows, lambda: [batch], threshold=threshold)
     rules = (*found.rules, *constant_columns(schema, table.data, codes))
     schema = replace(schema, rules=rules, searched=True, found=rules, suggested=found.suggested)
@@ -64,37 +64,76 @@ def found_notes(rules: tuple[str, ...]) -> list[Note]:
 
 
 def rules_of_batches(
-    schema: Schema, n_rows: int, batches: Callable[[], Iterable[RowBatch]], *, find: bool, threshold: int
-) -> tuple[Schema, list[Note]]:
+    schema: Schema, n_rows: int, batches: Callable[[Collection[str] | None], Iterable[RowBatch]], *, find: bool, threshold: int,
+    sample: RowBatch | None = None,
+) -> tuple[Schema, list[Note]]:  # fmt: skip
     """Return a schema with its rules fitted to rows that come in batches, and notes: what `with_found_rules` and `with_rules` do to a table.
 
-    What a column maps to is counted; where that is a bin of numbers its middle stands for it.
+    `batches` gives all rows, of all columns or of those named; `sample` is as in `find_rules`.
     """
     notes: list[Note] = []
     if find:
-        found = find_rules(schema, n_rows, batches, threshold=threshold)
+        found = find_rules(schema, n_rows, lambda: batches(None), threshold=threshold, sample=sample)
         schema = replace(schema, rules=found.rules, searched=True, found=found.rules, suggested=found.suggested)
         notes = found_notes(found.rules)
-    relations = relations_of(schema)
-    functions = [relation for relation in relations if isinstance(relation, Function)]
-    counts = [np.zeros((schema[f.left].size, schema[f.right].size), dtype=np.int64) for f in functions]
+    relations, tally = relations_of(schema), _FunctionTally(schema)
     wrong = 0
-    for batch in batches() if functions or not find else ():
-        for function, table in zip(functions, counts, strict=True):
-            cells = batch.codes[function.left].astype(np.int64) * table.shape[1] + batch.codes[function.right]
-            table += np.bincount(cells, minlength=table.size).reshape(table.shape)
+    for batch in batches(tally.columns if find else None) if tally.functions or not find else ():
+        tally.add(batch)
         if not find:
             plain = [broken(relation, batch.values) for relation in relations if not isinstance(relation, Function)]
             wrong += int(np.logical_or.reduce([broken_rows(schema, batch.codes), *plain]).sum())
-    maps = tuple(function_of_counts(f, schema, table, lambda _left, _right: None) for f, table in zip(functions, counts, strict=True))
-    schema = replace(schema, functions=maps)
-    for function, table in zip(functions, counts, strict=True) if not find else ():
+    schema = replace(schema, functions=tally.maps(threshold))
+    for function, table in zip(tally.functions, tally.counts, strict=True) if not find else ():
         sizes = schema[function.left].fitted_codec, schema[function.right].fitted_codec
         there = table[: sizes[0].n_values - sizes[0].other, : sizes[1].n_values]
         wrong += int(there.sum() - there.max(axis=1, initial=0).sum())
     if wrong:
         notes = [_broken_note(schema, masked_count(wrong, threshold), schema.rules)]
     return schema, notes
+
+
+def functions_of_batches(schema: Schema, batches: Callable[[Collection[str] | None], Iterable[RowBatch]], threshold: int) -> tuple[FunctionMap, ...]:
+    """Return what `fitted_functions` does, of rows that come in batches: one pass over the columns of functions, none where there are none."""
+    tally = _FunctionTally(schema)
+    for batch in batches(tally.columns) if tally.functions else ():
+        tally.add(batch)
+    return tally.maps(threshold)
+
+
+def has_bins(codec: Codec | None) -> bool:
+    """Return whether some of the codes stand for several numbers."""
+    return isinstance(codec, Intervals) and len(codec.bin_codes) > 0
+
+
+class _FunctionTally:
+    """How many records have each pair of codes of the columns of functions, and which numbers."""
+
+    def __init__(self, schema: Schema) -> None:
+        self.schema = schema
+        self.functions = [relation for relation in relations_of(schema) if isinstance(relation, Function)]
+        self.counts = [np.zeros((schema[f.left].size, schema[f.right].size), dtype=np.int64) for f in self.functions]
+        self.numbers = [_CellNumbers() for _ in self.functions]
+
+    @property
+    def columns(self) -> set[str]:
+        """The columns that have a part in functions."""
+        return {name for function in self.functions for name in function.columns}
+
+    def add(self, batch: RowBatch) -> None:
+        """Add some rows."""
+        for function, table, numbers in zip(self.functions, self.counts, self.numbers, strict=True):
+            cells = batch.codes[function.left].astype(np.int64) * table.shape[1] + batch.codes[function.right]
+            table += np.bincount(cells, minlength=table.size).reshape(table.shape)
+            if has_bins(self.schema[function.right].codec):
+                numbers.add(cells, batch.stored[function.right])
+
+    def maps(self, threshold: int) -> tuple[FunctionMap, ...]:
+        """Return what the functions map to."""
+        return tuple(
+            function_of_counts(function, self.schema, table, numbers.usual(table.shape[1], threshold))
+            for function, table, numbers in zip(self.functions, self.counts, self.numbers, strict=True)
+        )
 
 
 def _broken_note(schema: Schema, many: int | str, wrong: Iterable[str]) -> Note:
@@ -108,7 +147,38 @@ def _broken_note(schema: Schema, many: int | str, wrong: Iterable[str]) -> Note:
     return Note("", "rules", f"{many} of its records break what the schema says of all: {texts}. Drawn rows will not.")
 
 
-class _Lazy(Mapping[str, Any]):
+class _CellNumbers:
+    """Which numbers the records of a cell of two columns have, and how many have each."""
+
+    def __init__(self) -> None:
+        self.cells: NDArray[np.int64] = np.empty(0, dtype=np.int64)
+        self.numbers: NDArray[np.float64] = np.empty(0)
+        self.counts: NDArray[np.int64] = np.empty(0, dtype=np.int64)
+
+    def add(self, cells: NDArray[np.int64], numbers: NDArray[Any]) -> None:
+        """Add the cells and the numbers of some records."""
+        cells = np.concatenate([self.cells, cells])
+        joined = np.concatenate([self.numbers, numbers.astype(np.float64)])
+        counts = np.concatenate([self.counts, np.ones(len(numbers), dtype=np.int64)])
+        order = np.lexsort([joined, cells])
+        cells, joined = cells[order], joined[order]
+        first = np.ones(len(cells), dtype=bool)
+        first[1:] = (cells[1:] != cells[:-1]) | (joined[1:] != joined[:-1])
+        self.cells, self.numbers = cells[first], joined[first]
+        self.counts = np.add.reduceat(counts[order], np.flatnonzero(first)) if len(cells) else counts
+
+    def usual(self, width: int, threshold: int) -> Callable[[int, int], float | None]:
+        """Return what gives the number that most records of a cell (row, column of so many) have, the least of these; None if they are too few."""
+
+        def number(row: int, column: int) -> float | None:
+            first, last = np.searchsorted(self.cells, [row * width + column, row * width + column + 1])
+            own = self.counts[first:last]
+            return float(self.numbers[first + own.argmax()]) if len(own) and own.max() >= threshold else None
+
+        return number
+
+
+class Lazy(Mapping[str, Any]):
     """Values by name, each worked out when it is asked for first."""
 
     def __init__(self, make: Callable[[str], Any], names: Iterable[str]) -> None:

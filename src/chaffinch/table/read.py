@@ -22,7 +22,7 @@ from .schema_file import SchemaLike, as_schema
 from .sources import Source, open_source
 from .table import Origin, Table
 
-__all__ = ["is_model", "open_table", "read"]
+__all__ = ["encoded", "is_model", "open_table", "read"]
 
 
 def read(
@@ -82,7 +82,7 @@ def read(
     declared = as_schema(schema)
     fitted = fit_schema(opened, declared, rare=rare, threshold=threshold, progress=progress)
     warn_of(fitted.notes)
-    table = _encoded(opened, fitted.schema, fitted.notes)
+    table = encoded(opened, fitted.schema, fitted.notes)
     table = table_of_persons(table, person, order, refit=declared is None or not declared.fitted)
     if declared is None:
         progress("looking for rules", -1)
@@ -115,7 +115,8 @@ def in_memory(source: Source) -> Source:
     return replace(source, schema=table.schema, read=batches)
 
 
-def _encoded(source: Source, schema: Schema, notes: Any) -> Table:
+def encoded(source: Source, schema: Schema, notes: Any) -> Table:
+    """Return the rows of a source as a table under a fitted schema."""
     whole = source.table()
     values = typed(whole, {column.name: spelling_of(column) for column in schema}, text=source.text)
     arrays = [encode_column(column, *values[column.name]) for column in schema.modelled]

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal, Unpack
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
 from .._base.masking import THRESHOLD
@@ -14,19 +15,20 @@ from .._base.progress import Progress, silent
 from .._base.threads import thread_map
 from .codes import Codes
 from .encode import encode_column
-from .find_rules import RowBatch
-from .fit_schema import fit_schema, spelling_of, typed
+from .find_rules import RowBatch, sampled_rows
+from .fit_schema import TableProfile, fit_schema, spelling_of, typed
 from .formats.options import FileOptions
-from .kept_rules import rules_of_batches
+from .grid import to_numbers
+from .kept_rules import Lazy, rules_of_batches
 from .note import Note
 from .personal.detect import warn_of
 from .relations import values_of
-from .schema import Schema
+from .schema import Column, Schema
 from .schema_file import SchemaLike, as_schema
 from .sources import Source, open_source
 from .table import weights_of
 
-__all__ = ["CodedBatch", "Scan", "scan"]
+__all__ = ["CodedBatch", "Profiled", "Scan", "profile_source", "scan"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,12 +41,13 @@ class CodedBatch:
 
 @dataclass(frozen=True, eq=False)
 class Scan:
-    """A source with a fitted schema, read batch by batch. Make one with `chaffinch.scan`."""
+    """A source with a fitted schema, read batch by batch. Make one with `chaffinch.scan`. `profiles` are what the schema was fitted to."""
 
     source: Source
     schema: Schema
     n_rows: int
     notes: tuple[Note, ...] = ()
+    profiles: TableProfile | None = field(default=None, repr=False)
 
     def batches(self, *, columns: Collection[str] | None = None, weight: str | None = None) -> Iterator[CodedBatch]:
         """Return batches of codes; only the named columns (all if None) are read and coded."""
@@ -64,13 +67,65 @@ class Scan:
             arrays = [coded.get(c.name, nothing) for c in self.schema.modelled]
             yield CodedBatch(Codes.of(arrays, self.schema.sizes, n_rows=batch.num_rows), weights)
 
-    def row_batches(self) -> Iterator[RowBatch]:
-        """Return batches of values and codes of all modelled columns, as rules see them."""
-        columns = self.schema.modelled
-        for batch in self.source.batches([column.name for column in columns]):
-            cells = typed(batch, {column.name: spelling_of(column) for column in columns}, text=self.source.text)
-            codes = {column.name: encode_column(column, *cells[column.name]) for column in columns}
-            yield RowBatch({c.name: values_of(c, cells[c.name][0], codes[c.name]) for c in columns}, codes)
+    def row_batches(self, columns: Collection[str] | None = None) -> Iterator[RowBatch]:
+        """Return batches of values and codes of the named modelled columns, or of all, as rules see them; each is worked out when it is asked for."""
+        wanted = [column for column in self.schema.modelled if columns is None or column.name in columns]
+        for batch in self.source.batches([column.name for column in wanted]):
+            yield self.row_batch(batch, wanted)
+
+    def row_batch(
+        self, batch: pa.RecordBatch | pa.Table, columns: Sequence[Column], codes: Mapping[str, NDArray[Any]] | None = None
+    ) -> RowBatch:
+        """Return the values and codes of some rows of the source; `codes` where they are known."""
+        cells = typed(batch, {column.name: spelling_of(column) for column in columns}, text=self.source.text)
+        names = [column.name for column in columns]
+        coded = Lazy(lambda name: encode_column(self.schema[name], *cells[name]), names) if codes is None else codes
+        values = Lazy(lambda name: values_of(self.schema[name], cells[name][0], coded[name]), names)
+        return RowBatch(values, coded, Lazy(lambda name: to_numbers(cells[name][0])[0], names))
+
+
+@dataclass(frozen=True, eq=False)
+class Profiled:
+    """A scan after the pass that fits its schema, and before the one that fits its rules.
+
+    `find`: whether rules are looked for (True), those declared fitted (False), or neither (None). `sample`: the rows that candidates come from,
+    where they are known.
+    """
+
+    scan: Scan
+    find: bool | None = None
+    sample: RowBatch | None = None
+
+
+def profile_source(
+    source: Source, declared: Schema | None, *, rare: Literal["pool", "keep"] = "pool", threshold: int = THRESHOLD, progress: Progress = silent
+) -> Profiled:
+    """Return a source with its schema fitted, in one pass over it, two for text files."""
+    rows = _WatchedRows(source.n_rows) if declared is None and source.n_rows is not None else None
+    watch = (lambda batch: None) if rows is None else rows.add
+    fitted = fit_schema(source, declared, rare=rare, threshold=threshold, progress=progress, watch=watch)
+    warn_of(fitted.notes)
+    scanned = Scan(source, fitted.schema, fitted.n_rows, fitted.notes, fitted.profiles)
+    if declared is not None:
+        return Profiled(scanned, False if declared.rules and not declared.fitted else None)
+    known = rows is not None and rows.first == fitted.n_rows == source.n_rows
+    sample = scanned.row_batch(pa.Table.from_batches(rows.parts), scanned.schema.modelled) if rows is not None and known else None
+    return Profiled(scanned, True, sample)
+
+
+class _WatchedRows:
+    """Keeps the rows of a source that candidates of rules come from, while it is read for another reason."""
+
+    def __init__(self, n_rows: int) -> None:
+        self.chosen = sampled_rows(n_rows)
+        self.first = 0
+        self.parts: list[pa.RecordBatch] = []
+
+    def add(self, batch: pa.RecordBatch) -> None:
+        """Keep what was chosen of a batch."""
+        own = self.chosen[(self.chosen >= self.first) & (self.chosen < self.first + batch.num_rows)] - self.first
+        self.first += batch.num_rows
+        self.parts.append(batch.take(pa.array(own)))
 
 
 def scan(
@@ -87,13 +142,12 @@ def scan(
     The schema is fitted in one pass over the file (two for text files, without a given schema). Memory
     stays bounded; quantiles of columns with over a million distinct numbers are right to about one in a thousand ranks.
     """
-    opened = open_source(source, **options)
-    declared = as_schema(schema)
-    fitted = fit_schema(opened, declared, rare=rare, threshold=threshold, progress=progress)
-    warn_of(fitted.notes)
-    scanned = Scan(opened, fitted.schema, fitted.n_rows, fitted.notes)
-    if declared is not None and (declared.fitted or not declared.rules):
+    profiled = profile_source(open_source(source, **options), as_schema(schema), rare=rare, threshold=threshold, progress=progress)
+    scanned = profiled.scan
+    if profiled.find is None:
         return scanned
     progress("looking for rules", -1)
-    ruled = rules_of_batches(scanned.schema, scanned.n_rows, scanned.row_batches, find=declared is None, threshold=threshold)
+    ruled = rules_of_batches(
+        scanned.schema, scanned.n_rows, scanned.row_batches, find=profiled.find, threshold=threshold, sample=profiled.sample
+    )
     return replace(scanned, schema=ruled[0], notes=(*scanned.notes, *ruled[1]))

@@ -11,7 +11,9 @@ from typing import Any
 
 from .. import __version__
 from .._base.progress import Progress, silent
+from ..counts.coded import CodedScan
 from ..table import Note, Schema, Table
+from ..table.engine import EngineChoice
 
 __all__ = ["Observer", "RunOptions"]
 
@@ -24,13 +26,16 @@ class Observer:
     Of data under a promise of privacy it is told names of columns and public numbers alone.
     """
 
-    def before_reading(self, source: Any) -> None:
-        """A source is about to be read."""
+    def before_reading(self, source: Any, choice: EngineChoice) -> None:
+        """A source is about to be read, which is not private, by the engine that was chosen."""
 
     def opened(self, notes: Iterable[Note]) -> None:
         """Of private data the schema is known, and what it says by itself; no record was read."""
 
-    def after_reading(self, table: Table, seconds: float) -> None:
+    def engine_changed(self, why: str) -> None:
+        """Rows are read into memory after all, though they are many, and why."""
+
+    def after_reading(self, table: Table | CodedScan, seconds: float) -> None:
         """A table was read, which is not private."""
 
     def before_drawing(self, rows: int, schema: Schema) -> None:

@@ -10,7 +10,7 @@ import os
 import time
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
@@ -20,11 +20,13 @@ import numpy as np
 from .._base.errors import BudgetError, InputError, LedgerError, PersonalDataWarning
 from .._base.masking import THRESHOLD
 from .._base.seeds import seed_sequence
+from ..counts.coded import CodedScan
+from ..counts.stream import StreamCounter
 from ..privacy.noise import noise_of
 from ..privacy.opening import Undiscovered, open_unread
 from ..privacy.prepare import discovering_schema, left_out
 from ..privacy.project import open_project
-from ..risk.attribution.equal import KeyedRows
+from ..risk.attribution.equal_slice import KeyedSlice
 from ..synth import BayesNet, Model, Panel, Settings
 from ..synth.account import AccountNote, SynthesisAccount
 from ..synth.data import table_counter
@@ -32,6 +34,7 @@ from ..synth.model import BATCH_ROWS, joined
 from ..table import FileOptions, Schema, Table, read, table_writer
 from ..table.codec import Categories
 from ..table.codes import Codes
+from ..table.engine import EngineChoice, choose_engine
 from ..table.finer import on_codes_of
 from ..table.personal.decisions import check_decided, check_declared_decided, with_decisions
 from ..table.persons import with_persons
@@ -40,6 +43,7 @@ from ..table.types import is_words, parse_type
 from ..table.weights import weight_note, with_weight, without_weight
 from ..table.write import file_format
 from .running import RunOptions
+from .streaming import NotStreamedError, check_engine, streamed, why_not_streamed
 
 __all__ = ["ReadSettings", "Synthesis", "SynthesisSettings", "as_written", "charge_ledger", "copy_paths", "write_batches"]
 
@@ -99,6 +103,9 @@ class SynthesisSettings:
         Rows of each synthesis, as many as the original has unless given; and how many syntheses.
     ledger, entry
         A project ledger to charge, and under what name.
+    engine
+        "memory": all rows are held. "stream": the file is read twice, batch by batch, and counted from a cache of codes that is removed at the
+        end; the model and the rows drawn are the same. "auto": the first where rows fit.
     """
 
     synthesiser: Settings
@@ -111,6 +118,7 @@ class SynthesisSettings:
     copies: int = 1
     ledger: str | os.PathLike[str] | None = None
     entry: str = "release"
+    engine: str = "memory"
 
     def __post_init__(self) -> None:
         if self.rows is not None and self.rows < 0:
@@ -121,6 +129,7 @@ class SynthesisSettings:
             raise InputError("keep completes the rows of the original: rows cannot be given with it.")
         if self.ledger is not None and not self.private:
             raise InputError("A ledger adds up privacy budgets: give the method an epsilon too.")
+        check_engine(self)
 
     @property
     def private(self) -> bool:
@@ -175,6 +184,17 @@ class Synthesis:
     seconds: dict[str, float] = field(default_factory=dict)
     shares: list[float] = field(default_factory=list)
     rows: int = 0
+    looked_up: int | None = None
+    choice: EngineChoice = field(default_factory=lambda: EngineChoice("memory"))
+    coded: CodedScan | None = field(default=None, repr=False)
+    resources: ExitStack = field(default_factory=ExitStack, repr=False)
+
+    def __enter__(self) -> Synthesis:
+        return self
+
+    def __exit__(self, *error: Any) -> None:
+        """Remove what was kept while it ran: the cache of codes."""
+        self.resources.__exit__(*error)
 
     @contextmanager
     def timed(self, step: str) -> Iterator[None]:
@@ -183,7 +203,7 @@ class Synthesis:
         yield
         self.seconds[step] = self.seconds.get(step, 0.0) + time.perf_counter() - start
 
-    def read(self, source: Any, check: Callable[[Schema], object] = lambda schema: None) -> Table | Undiscovered:
+    def read(self, source: Any, check: Callable[[Schema], object] = lambda schema: None) -> Table | Undiscovered | CodedScan:
         """Return the original. `check` is called with its schema, to check options against it: before the ledger is charged.
 
         With a promise, that is when the header has been read and no record; without one, before the table is used.
@@ -191,7 +211,8 @@ class Synthesis:
         reading = self.settings.reading
         if self.settings.private:
             return self._read_private(source, check)
-        self.run.observer.before_reading(source)
+        if (coded := self._read_stream(source, check)) is not None:
+            return coded
         with self.timed("read"), _without_warnings():
             table = source if isinstance(source, Table) else read(
                 source, reading.declared, **reading.file, rare=reading.rare, threshold=reading.threshold, progress=self.run.progress
@@ -204,6 +225,27 @@ class Synthesis:
         check(table.schema)
         self.run.observer.after_reading(table, self.seconds["read"])
         return table
+
+    def _read_stream(self, source: Any, check: Callable[[Schema], object]) -> CodedScan | None:
+        """The original as a cache of codes, where the engine asked for or chosen is that; None where rows are to be read into memory."""
+        paths = [source] if isinstance(source, str | os.PathLike) else []
+        self.choice = choose_engine(self.settings.engine, paths, **self.settings.reading.file)
+        if not self.choice.stream or (self.choice.chosen and why_not_streamed(self.settings)):
+            self.choice = replace(self.choice, engine="memory")
+        self.run.observer.before_reading(source, self.choice)
+        if not self.choice.stream:
+            return None
+        try:
+            with self.timed("read"), _without_warnings():
+                self.coded = self.resources.enter_context(streamed(source, self.settings, self.run, check))
+        except NotStreamedError as error:
+            if not self.choice.chosen:
+                raise
+            self.choice = replace(self.choice, engine="memory")
+            self.run.observer.engine_changed(str(error))
+            return None
+        self.run.observer.after_reading(self.coded, self.seconds["read"])
+        return self.coded
 
     def _read_private(self, source: Any, check: Callable[[Schema], object]) -> Table | Undiscovered:
         reading, synthesiser = self.settings.reading, self.settings.synthesiser
@@ -225,10 +267,13 @@ class Synthesis:
         with self.timed("read"), _without_warnings():
             return unread.read()
 
-    def fit(self, data: Table | Undiscovered) -> tuple[Model, Table]:
-        """Return the fitted model, and the table under its schema. With a promise, nothing is said that depends on the data."""
+    def fit(self, data: Table | Undiscovered | CodedScan) -> tuple[Model, Table]:
+        """Return the fitted model, and the table under its schema: without its rows, where these are streamed. With a promise, nothing is said that depends on the data."""
         synthesiser, progress = self.settings.synthesiser, self.run.progress
         with self.timed("fit"):
+            if isinstance(data, CodedScan):
+                stream = StreamCounter(data, threads=self.run.threads, progress=progress)
+                return synthesiser.fit(stream, seed=self._stream(0), progress=progress), data.empty
             if self.settings.private:
                 model = synthesiser.fit(data, seed=self._stream(0), progress=progress)
                 return model, data if isinstance(data, Table) else data.under(model.schema)
@@ -249,21 +294,24 @@ class Synthesis:
             self.run.progress("keying the original's rows", -1)
             with self.timed("compare"):
                 original = without_weight(table)
-                keyed = KeyedRows.of(original)
+                parts = [original.codes] if self.coded is None else (batch.codes for batch in self.coded.batches())
+                keyed = KeyedSlice.of(parts, original.schema.sizes, original.n_rows if self.coded is None else self.coded.n_rows)
         tables = []
         for i in range(self.settings.copies):
-            equal, batches = 0, []
+            equal, compared, batches = 0, 0, []
             with _writer(outputs[i] if outputs else None) as write:
                 for batch in self._batches(model, table, self._stream(i + 1)):
                     with self.timed("write"):
                         write(batch)
                     if keyed is not None:
                         with self.timed("compare"):
-                            equal += int(keyed.holds(on_codes_of(without_weight(batch), original.schema, original.schema.names)).sum())
+                            looked_up = keyed.look_up(on_codes_of(without_weight(batch), original.schema, original.schema.names).codes)
+                            equal, compared = equal + looked_up[0], compared + looked_up[1]
                     if i < hold:
                         batches.append(batch)
             if keyed is not None:
-                self.shares.append(equal / max(self.rows, 1))
+                self.shares.append(equal / max(compared, 1))
+                self.looked_up = None if keyed.all_rows else compared + (self.looked_up or 0)
             if batches:
                 tables.append(as_written(joined(batches)))
         return tuple(tables)
@@ -295,7 +343,8 @@ class Synthesis:
             notes=tuple(AccountNote(note.column, note.what, note.sentence) for note in table.notes),
             copies=copies,
             rows_equal_to_an_original=None if private else self.shares[0] if copies == 1 else tuple(self.shares),
-            run={} if private else {"seconds": seconds},
+            rows_looked_up=self.looked_up,
+            run={} if private else {"engine": self.choice.engine, "seconds": seconds},
         )
 
     def _asked(self) -> dict[str, Any]:

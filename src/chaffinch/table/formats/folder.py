@@ -66,7 +66,7 @@ def _open(path: Path, options: ReadOptions) -> Source:
     def read(columns: Sequence[str] | None) -> Iterator[pa.RecordBatch]:
         yield from dataset.to_batches(columns=None if columns is None else list(columns), batch_size=BATCH_ROWS)
 
-    return Source(str(path), dataset.schema, read)
+    return Source(str(path), dataset.schema, read, n_rows=dataset.count_rows())
 
 
 def _shape(path: Path, options: ReadOptions) -> tuple[int, int]:

@@ -69,7 +69,8 @@ class Source:
 
     `text` says that every column is words of a text file, still to be understood; `decimal` is the decimal sign that was given for it.
     `layout` says how the table lies in its file, `notes` what should be said of that. `native` is the kind of object to give back,
-    `dtypes` the types it had there where Arrow alone would not restore them, `index` the columns that were its index.
+    `dtypes` the types it had there where Arrow alone would not restore them, `index` the columns that were its index. `n_rows` is how many
+    rows it has, where that is known before they are read.
     """
 
     name: str
@@ -83,6 +84,7 @@ class Source:
     labels: Mapping[str, Labels] = field(default_factory=dict)
     dtypes: Mapping[str, Any] = field(default_factory=dict)
     index: tuple[str, ...] = ()
+    n_rows: int | None = None
 
     def batches(self, columns: Sequence[str] | None = None) -> Iterator[pa.RecordBatch]:
         """Return batches of rows, of all columns or of those named."""

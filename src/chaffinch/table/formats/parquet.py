@@ -35,7 +35,7 @@ def _open(path: Path, options: ReadOptions) -> Source:
         file = pq.ParquetFile(path, read_dictionary=dictionaries)
         yield from file.iter_batches(BATCH_ROWS, columns=None if columns is None else list(columns))
 
-    return Source(str(path), schema, read, native="arrow")
+    return Source(str(path), schema, read, native="arrow", n_rows=pq.read_metadata(path).num_rows)
 
 
 def _shape(path: Path, options: ReadOptions) -> tuple[int, int]:

@@ -1,0 +1,251 @@
+"""Codes of all rows in a folder of Arrow files, that later passes map into memory: a byte a cell, instead of reading and encoding the source again.
+
+A file holds blocks of up to 2^18 rows. A block is a record batch of one row: `rows`, and the codes of the columns of 8, 16 and 32 bits as three
+matrices in little-endian bytes, one row of a matrix for each column (`codes8`, `codes16`, `codes32`), so that kernels work on the mapped bytes as
+they are. `head.json` says the version, the digest of the codecs, and the files with their rows. The folder holds records: only its owner can
+read it, and it is removed when the block that made it ends, however it ends.
+
+    with temporary_folder() as folder:
+        with CodeWriter(folder, layout) as writer:
+            writer.write(codes)
+        cache = CodeCache.open(folder, layout)
+        for codes in cache.batches(): ...
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import hashlib
+import json
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from .._base.errors import FileError
+from ..table.codec import same_codes
+from ..table.codes import WIDTHS, Codes, narrowest
+from ..table.schema import Column, Schema
+
+__all__ = ["BLOCK_ROWS", "CodeCache", "CodeLayout", "CodeWriter", "block_of", "codes_of", "temporary_folder"]
+
+VERSION = 1
+
+BLOCK_ROWS = 1 << 18
+"""Rows of a block: what is counted at a time."""
+
+FILE_ROWS = 1 << 22
+"""Rows of a file: it is mapped as a whole, and let go when the next one is."""
+
+_FIELDS = pa.schema([("rows", pa.int64()), *((f"codes{8 * np.dtype(width).itemsize}", pa.large_binary()) for width in WIDTHS)])
+
+
+@dataclass(frozen=True, eq=False)
+class CodeLayout:
+    """Which columns are stored, for one schema or for several of the same rows: a column that has the same codes in two is stored once.
+
+    `columns`: those stored. `views`: for each schema, where its modelled columns stand among them.
+    """
+
+    columns: tuple[Column, ...]
+    views: tuple[tuple[int, ...], ...]
+
+    @classmethod
+    def of(cls, *schemas: Schema) -> CodeLayout:
+        """Return the layout for schemas of one source."""
+        columns: list[Column] = []
+        views = []
+        for schema in schemas:
+            view = []
+            for column in schema.modelled:
+                same = (i for i, stored in enumerate(columns) if stored.name == column.name and same_codes(stored.codec, column.codec))
+                place = next(same, len(columns))
+                if place == len(columns):
+                    columns.append(column)
+                view.append(place)
+            views.append(tuple(view))
+        return cls(tuple(columns), tuple(views))
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """The number of codes of each stored column."""
+        return tuple(column.size for column in self.columns)
+
+    @property
+    def row_bytes(self) -> int:
+        """What a row takes."""
+        return sum(np.dtype(narrowest(size)).itemsize for size in self.sizes)
+
+    @property
+    def digest(self) -> str:
+        """What tells codes of other schemas apart: a digest of the codecs."""
+        told = [[column.name, column.fitted_codec.to_dict()] for column in self.columns]
+        return hashlib.sha256(json.dumps([told, self.views], sort_keys=True).encode()).hexdigest()
+
+    def view(self, codes: Codes, number: int = 0) -> Codes:
+        """Return the codes of one schema, without a copy, from those of the stored columns."""
+        places = list(self.views[number])
+        sizes = tuple(self.columns[place].size for place in places)
+        return Codes(sizes, codes.matrices, codes.groups[places], codes.rows[places], codes.n_rows)
+
+
+def block_of(codes: Codes) -> pa.RecordBatch:
+    """Return the codes of some rows as a block."""
+    little = [matrix.astype(matrix.dtype.newbyteorder("<"), copy=False) for matrix in codes.matrices]
+    arrays = [pa.array([codes.n_rows], type=pa.int64()), *(pa.array([matrix.tobytes()], type=pa.large_binary()) for matrix in little)]
+    return pa.RecordBatch.from_arrays(arrays, schema=_FIELDS)
+
+
+def codes_of(block: pa.RecordBatch, sizes: Sequence[int]) -> Codes:
+    """Return the codes of a block, without a copy, given the number of codes of each stored column."""
+    n_rows = block.column("rows")[0].as_py()
+    groups = np.array([WIDTHS.index(narrowest(size)) for size in sizes], dtype=np.int64)
+    rows = np.zeros(len(sizes), dtype=np.int64)
+    matrices: list[NDArray[Any]] = []
+    for group, width in enumerate(WIDTHS):
+        members = np.flatnonzero(groups == group)
+        rows[members] = np.arange(len(members))
+        cells: NDArray[Any] = np.frombuffer(block.column(group + 1)[0].as_buffer(), dtype=np.dtype(width).newbyteorder("<"))
+        if len(cells) != len(members) * n_rows:
+            raise FileError("A block of codes does not have the columns of its schema. The cache is damaged: run the command again.")
+        matrices.append(cells.reshape(len(members), n_rows))
+    return Codes(tuple(sizes), tuple(matrices), groups, rows, n_rows)  # type: ignore[arg-type]
+
+
+class CodeWriter:
+    """Writes codes, in any batches, into a folder as blocks of equal numbers of rows; a context manager, whose end writes the head."""
+
+    def __init__(self, folder: Path, layout: CodeLayout) -> None:
+        self.folder, self.layout = folder, layout
+        self.n_rows = self.n_rows_given = 0
+        self._files: list[dict[str, Any]] = []
+        self._open: Any = None
+        self._waiting: list[Codes] = []
+
+    def __enter__(self) -> Self:
+        return self
+
+    def write(self, codes: Codes) -> None:
+        """Add the codes of the stored columns of some rows."""
+        if codes.sizes != self.layout.sizes:
+            raise FileError("The codes to be stored are not those of the layout.")
+        self.n_rows_given += codes.n_rows
+        start = 0
+        while start < codes.n_rows:
+            room = BLOCK_ROWS - sum(part.n_rows for part in self._waiting)
+            part = codes if start == 0 and codes.n_rows <= room else codes.take(slice(start, start + room))
+            self._waiting.append(part)
+            start += part.n_rows
+            if part.n_rows == room:
+                self._write_block()
+
+    def __exit__(self, kind: object, error: object, trace: object) -> None:
+        if kind is None and self._waiting:
+            self._write_block()
+        self._close()
+        if kind is None:
+            head = {
+                "format": "chaffinch-codes", "version": VERSION, "confidential": True, "digest": self.layout.digest, "rows": self.n_rows,
+                "files": self._files,
+            }  # fmt: skip
+            with _room(self.folder):
+                (self.folder / "head.json").write_text(json.dumps(head), encoding="utf-8")
+
+    def _write_block(self) -> None:
+        parts, self._waiting = self._waiting, []
+        codes = parts[0]
+        if len(parts) > 1:
+            codes = Codes.of([np.concatenate([part[j] for part in parts]) for j in range(len(codes))], codes.sizes, n_rows=sum(p.n_rows for p in parts))
+        with _room(self.folder):
+            if self._open is None:
+                name = f"part-{len(self._files):05d}.arrow"
+                self._files.append({"name": name, "rows": 0})
+                self._open = pa.ipc.new_file(str(self.folder / name), _FIELDS)
+            self._open.write_batch(block_of(codes))
+            self._files[-1]["rows"] += codes.n_rows
+            self.n_rows += codes.n_rows
+            if self._files[-1]["rows"] >= FILE_ROWS:
+                self._close()
+
+    def _close(self) -> None:
+        if self._open is not None:
+            opened, self._open = self._open, None
+            with _room(self.folder):
+                opened.close()
+
+
+@dataclass(frozen=True, eq=False)
+class CodeCache:
+    """Codes in a folder, read as often as asked. Open one with `CodeCache.open`."""
+
+    folder: Path
+    layout: CodeLayout
+    n_rows: int
+    files: tuple[str, ...]
+
+    @classmethod
+    def open(cls, folder: Path, layout: CodeLayout) -> CodeCache:
+        """Return the codes of a folder; FileError where they are of another version or of other codecs."""
+        try:
+            head = json.loads((folder / "head.json").read_text(encoding="utf-8"))
+        except (OSError, ValueError):
+            raise FileError(f"'{folder}' holds no codes, or not all of them: what wrote them did not end well. Run it again.") from None
+        if head.get("format") != "chaffinch-codes" or head.get("version") != VERSION:
+            raise FileError(f"'{folder}' holds codes of another version. Write them with this one.")
+        if head["digest"] != layout.digest:
+            raise FileError(f"'{folder}' holds codes of another schema. Write them with this one.")
+        return cls(folder, layout, int(head["rows"]), tuple(str(file["name"]) for file in head["files"]))
+
+    def batches(self, view: int = 0) -> Iterator[Codes]:
+        """Return blocks of the codes of one of the schemas, mapped into memory, in the order of rows."""
+        seen = 0
+        for name in self.files:
+            with pa.memory_map(str(self.folder / name)) as mapped:
+                blocks = pa.ipc.open_file(mapped)
+                for i in range(blocks.num_record_batches):
+                    codes = codes_of(blocks.get_batch(i), self.layout.sizes)
+                    seen += codes.n_rows
+                    yield self.layout.view(codes, view)
+        if seen != self.n_rows:
+            raise FileError(f"'{self.folder}' has lost rows since it was written. Run the command again.")
+
+
+@contextlib.contextmanager
+def temporary_folder(beside: str | os.PathLike[str] | None = None, *, n_bytes: int = 0) -> Iterator[Path]:
+    """Give a new folder that only its owner can read, and remove it with all it holds when the block ends, also by an error or Ctrl-C.
+
+    It lies in the folder `beside`, else in that of the system for temporary files (`TMPDIR`). FileError where there is no room for `n_bytes`.
+    """
+    place = Path(tempfile.gettempdir() if beside is None else beside)
+    try:
+        free = shutil.disk_usage(place).free
+        folder = Path(tempfile.mkdtemp(prefix="chaffinch-codes-", dir=place))  # readable by its owner alone
+    except OSError as error:
+        raise FileError(f"Cannot make a code cache in '{place}': {error.strerror or 'the system refused'}. Set TMPDIR to another folder.") from None
+    try:
+        if n_bytes > free:
+            raise FileError(
+                f"The code cache needs {n_bytes / 2**30:.1f} GiB, and '{place}' has {free / 2**30:.1f} GiB left. Set TMPDIR to a folder with more room, "
+                "or use --engine memory."
+            )
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+@contextlib.contextmanager
+def _room(folder: Path) -> Iterator[None]:
+    """Say in our words that there is no room, or that the system refused."""
+    try:
+        yield
+    except OSError as error:
+        why = "there is no room left" if error.errno in (errno.ENOSPC, errno.EDQUOT) else error.strerror or "the system refused"
+        raise FileError(f"Cannot write the code cache in '{folder.parent}': {why}. Set TMPDIR to a folder with more room, or use --engine memory.") from None

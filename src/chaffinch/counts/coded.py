@@ -1,0 +1,163 @@
+"""A file as a cache of codes: read twice, once for its schema and once to encode it, and counted from the cache after that.
+
+The cache holds the codes of the schema and, for numbers, those of the finer one that trees are grown on, so that a fit of either kind reads the
+source no more. Rules are verified while it is encoded. A rule that one column determines another adds a pass over these two.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Literal, Unpack
+
+from .._base.errors import InputError
+from .._base.masking import THRESHOLD
+from .._base.progress import Progress, silent
+from .._base.threads import thread_map
+from ..table.codes import Codes
+from ..table.encode import encode_column
+from ..table.find_rules import RowBatch
+from ..table.finer import finer_schema
+from ..table.fit_schema import spelling_of, typed
+from ..table.formats.options import FileOptions
+from ..table.kept_rules import functions_of_batches, has_bins, rules_of_batches
+from ..table.note import Note
+from ..table.read import encoded
+from ..table.scan import CodedBatch, Scan, profile_source
+from ..table.schema import Schema
+from ..table.schema_file import SchemaLike, as_schema
+from ..table.sources import open_source
+from ..table.table import Table
+from .cache import CodeCache, CodeLayout, CodeWriter, temporary_folder
+
+__all__ = ["CodedScan", "coded_scan"]
+
+
+@dataclass(frozen=True, eq=False)
+class CodedScan:
+    """A scan whose batches come from a cache of codes: what a `StreamCounter` counts. Make one with `coded_scan`.
+
+    `fine` is the schema with numbers cut finer; `view` says whose codes are handed out, 0 for `schema` and 1 for the finer one.
+    """
+
+    scan: Scan
+    fine: Schema
+    cache: CodeCache
+    view: Literal[0, 1] = 0
+
+    @property
+    def schema(self) -> Schema:
+        """The fitted schema of the codes that are handed out."""
+        return self.fine if self.view else self.scan.schema
+
+    @property
+    def n_rows(self) -> int:
+        """The number of records."""
+        return self.cache.n_rows
+
+    @property
+    def notes(self) -> tuple[Note, ...]:
+        """What should be said of the columns."""
+        return self.scan.notes
+
+    @cached_property
+    def empty(self) -> Table:
+        """A table of the same columns without a row, which drawn tables look like."""
+        return encoded(replace(self.scan.source, read=lambda columns: iter(())), self.scan.schema, self.notes)
+
+    def batches(self, *, columns: Collection[str] | None = None, weight: str | None = None) -> Iterator[CodedBatch]:
+        """Return batches of the codes of all columns; records are not weighted."""
+        if weight is not None:
+            raise InputError("Records in a cache of codes have no weights: count the file itself, or read it into memory.")
+        yield from (CodedBatch(codes) for codes in self.cache.batches(self.view))
+
+    def finer(self) -> CodedScan:
+        """Return the same rows on the finer codes."""
+        return replace(self, view=1)
+
+
+@contextmanager
+def coded_scan(
+    source: Any, schema: SchemaLike | None = None, *, rare: Literal["pool", "keep"] = "pool", threshold: int = THRESHOLD,
+    folder: Path | None = None, check: Callable[[Scan], object] = lambda scan: None, progress: Progress = silent, **options: Unpack[FileOptions],
+) -> Iterator[CodedScan]:  # fmt: skip
+    """Give a file as a cache of codes, which is removed when the block ends, however it ends; arguments as for `scan`.
+
+    `folder`: where the cache lies, a byte or two a cell; None: where the system has temporary files (`TMPDIR`). `check` is called when the schema is
+    fitted, and may raise before anything is encoded.
+
+    Examples
+    --------
+    >>> import chaffinch, pyarrow as pa
+    >>> with coded_scan(pa.table({"sex": ["f", "m"] * 30, "ill": ["no", "no", "yes"] * 20})) as coded:
+    ...     chaffinch.StreamCounter(coded).marginals([("sex", "ill")])[0].counts
+    array([[20, 10],
+           [20, 10]])
+    """
+    profiled = profile_source(open_source(source, **options), as_schema(schema), rare=rare, threshold=threshold, progress=progress)
+    scanned = profiled.scan
+    check(scanned)
+    layout = CodeLayout.of(scanned.schema, finer_schema(scanned, progress=progress))
+    with temporary_folder(folder, n_bytes=scanned.n_rows * layout.row_bytes) as place:
+        encoded = _Encoding(scanned, layout, place / "codes", progress)
+        if profiled.find is not None:
+            ruled, notes = rules_of_batches(
+                scanned.schema, scanned.n_rows, encoded.rows, find=profiled.find, threshold=threshold, sample=profiled.sample
+            )
+            scanned = replace(scanned, schema=ruled, notes=(*scanned.notes, *notes))
+        fine = finer_schema(scanned, progress=progress)
+        final = CodeLayout.of(scanned.schema, fine)
+        if not encoded.complete or final.digest != layout.digest:  # rules that were found cut bins anew
+            encoded = _Encoding(scanned, final, place / "final", progress)
+            for _ in encoded.rows(None):
+                pass
+        if fine is not scanned.schema:
+            fine_rows = replace(encoded, scan=replace(scanned, schema=fine), view=1)
+            fine = replace(fine, functions=functions_of_batches(fine, fine_rows.rows, THRESHOLD))
+        yield CodedScan(scanned, fine, CodeCache.open(encoded.folder, final))
+
+
+@dataclass
+class _Encoding:
+    """The pass that encodes: its rows are looked at by whoever pulls them, and written to the cache in passing."""
+
+    scan: Scan
+    layout: CodeLayout
+    folder: Path
+    progress: Progress
+    view: int = 0
+    complete: bool = False
+
+    def rows(self, columns: Collection[str] | None) -> Iterator[RowBatch]:
+        """Yield all rows, of all columns or of those named; those of all columns, the first time, are written.
+
+        Once they are, rows of columns without bins come from the cache, with their codes alone: all there is to a function of such.
+        """
+        if self.complete and columns is not None and not any(has_bins(self.scan.schema[name].codec) for name in columns):
+            places = {name: j for j, name in enumerate(self.scan.schema.names)}
+            for codes in CodeCache.open(self.folder, self.layout).batches(self.view):
+                yield RowBatch({}, {name: codes[places[name]] for name in columns})
+            return
+        if self.complete or columns is not None:
+            yield from self.scan.row_batches(columns)
+            return
+        self.folder.mkdir(mode=0o700)
+        with CodeWriter(self.folder, self.layout) as writer:
+            yield from self._written(writer)
+            if writer.n_rows_given != self.scan.n_rows:
+                raise InputError(f"'{self.scan.source.name}' has other rows than when it was first read. Work on a file that nobody writes to.")
+        self.complete = True
+
+    def _written(self, writer: CodeWriter) -> Iterator[RowBatch]:
+        modelled, stored = self.scan.schema.modelled, self.layout.columns
+        spellings = {column.name: spelling_of(column) for column in modelled}
+        for batch in self.scan.source.batches(list(spellings)):
+            cells = typed(batch, spellings, text=self.scan.source.text)
+            codes = thread_map(lambda column: encode_column(column, *cells[column.name]), stored)  # noqa: B023
+            writer.write(Codes.of(codes, self.layout.sizes, n_rows=batch.num_rows))
+            self.progress("encoding", writer.n_rows_given / max(self.scan.n_rows, 1))
+            own = {column.name: codes[place] for column, place in zip(modelled, self.layout.views[0], strict=True)}
+            yield self.scan.row_batch(batch, modelled, own)

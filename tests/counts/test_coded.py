@@ -1,0 +1,135 @@
+"""A file as a cache of codes: the schema, the rules, the counts and the models of memory, from two passes over it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import combinations
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import chaffinch
+from chaffinch._base.errors import InputError
+from chaffinch.counts import MemoryCounter, StreamCounter
+from chaffinch.counts.coded import coded_scan
+from chaffinch.table.finer import finer
+from chaffinch.table.formats import parquet
+from chaffinch.table.schema_file import schema_text
+from chaffinch.table.sources import Source
+
+
+@pytest.fixture
+def passes(monkeypatch):
+    """The columns of each pass over a source."""
+    seen = []
+    plain = Source.batches
+
+    def counted(source, columns=None):
+        seen.append(columns)
+        return plain(source, columns)
+
+    monkeypatch.setattr(Source, "batches", counted)
+    monkeypatch.setattr(parquet, "BATCH_ROWS", 4_001)
+    return seen
+
+
+def same_schema(ours, want):
+    assert schema_text(ours) == schema_text(want)
+    assert [f.to_dict() for f in ours.functions] == [f.to_dict() for f in want.functions]
+    for a, b in zip(ours.modelled, want.modelled, strict=True):
+        assert a.fitted_codec.to_dict() == b.fitted_codec.to_dict(), a.name
+
+
+def test_adult_is_read_twice_and_is_what_memory_reads(data, passes, tmp_path):
+    path = data / "adult_train.parquet"
+    with coded_scan(path, folder=tmp_path) as coded:
+        assert len(passes) == 2
+        table = chaffinch.read(path)
+        same_schema(coded.schema, table.schema)
+        same_schema(coded.finer().schema, finer(table).schema)
+        assert coded.empty.look.fields == table.look.fields
+        assert [str(note) for note in coded.notes] == [str(note) for note in table.notes]
+        for counter, whole in ((StreamCounter(coded), table), (StreamCounter(coded.finer()), finer(table))):
+            pairs = list(combinations(table.schema.names, 2))[::7]
+            for a, b in zip(counter.marginals(pairs), MemoryCounter(whole).marginals(pairs), strict=True):
+                assert a.same(b)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("conditionals", ["tables", "trees"])
+def test_a_model_of_a_stream_is_the_model_of_memory_byte_by_byte(data, tmp_path, passes, conditionals):
+    rng = np.random.default_rng(5)
+    path = tmp_path / "some.parquet"
+    columns = ["age", "education", "education_num", "sex", "hours_per_week", "income"]
+    adult = pq.read_table(data / "adult_train.parquet", columns=columns).slice(0, 9_000)
+    pq.write_table(adult.append_column("x", pa.array(rng.lognormal(size=9_000))), path)
+    settings = chaffinch.BayesNet(parents=2, conditionals=conditionals)
+    with coded_scan(path, folder=tmp_path) as coded:
+        ours = settings.fit(StreamCounter(coded), seed=3)
+    assert len(passes) == 2
+    want = settings.fit(chaffinch.read(path), seed=3)
+    for name, model in (("ours", ours), ("want", want)):
+        model.save(tmp_path / name)
+    assert (tmp_path / "ours").read_bytes() == (tmp_path / "want").read_bytes()
+    assert ours.sample(500, seed=1).data.equals(want.sample(500, seed=1).data)
+
+
+def test_a_function_to_numbers_has_the_numbers_that_memory_finds(tmp_path, passes):
+    rng = np.random.default_rng(2)
+    words = rng.integers(0, 40, 3_000)
+    table = pa.table({"post": pa.array([f"p{w:02d}" for w in words]), "rate": np.round(words**1.5 + 0.25, 2), "other": rng.normal(size=3_000)})
+    pq.write_table(table, tmp_path / "t.parquet")
+    want = chaffinch.read(tmp_path / "t.parquet")
+    assert want.schema.functions
+    passes.clear()
+    with coded_scan(tmp_path / "t.parquet", folder=tmp_path) as coded:
+        same_schema(coded.schema, want.schema)
+        same_schema(coded.finer().schema, finer(want).schema)
+        assert all(columns is not None and set(columns) <= {"post", "rate"} for columns in passes[2:])  # two whole passes, and those of the function
+    same_schema(chaffinch.scan(tmp_path / "t.parquet").schema, want.schema)
+
+
+def test_text_is_coded_as_it_is_read(data, tmp_path):
+    path = data / "cmc.csv"
+    with coded_scan(path, folder=tmp_path) as coded:
+        table = chaffinch.read(path)
+        same_schema(coded.schema, table.schema)
+        assert coded.empty.look.fields == table.look.fields
+        (codes,) = (batch.codes for batch in coded.batches())
+        assert all(np.array_equal(codes[j], table.codes[j]) for j in range(len(codes)))
+
+
+def test_declared_rules_are_fitted_and_records_that_break_them_counted(tmp_path):
+    rng = np.random.default_rng(1)
+    table = pa.table({"a": rng.integers(0, 50, 2_000), "b": rng.integers(40, 90, 2_000), "c": pa.array(["x", "y"] * 1_000)})
+    pq.write_table(table, tmp_path / "t.parquet")
+    plain = chaffinch.read(tmp_path / "t.parquet").schema
+    declared = replace(plain, columns=tuple(replace(column, codec=None) for column in plain), rules=("a <= b", "a <= 30"), searched=False, found=())
+    want = chaffinch.read(tmp_path / "t.parquet", declared)
+    assert any("break what the schema says" in str(note) for note in want.notes)
+    with coded_scan(tmp_path / "t.parquet", declared, folder=tmp_path) as coded:
+        same_schema(coded.schema, want.schema)
+        assert [str(note) for note in coded.notes] == [str(note) for note in want.notes]
+
+
+def test_a_file_that_changes_between_passes_is_refused(tmp_path, monkeypatch):
+    plain, calls = Source.batches, []
+
+    def shorter(source, columns=None):
+        calls.append(1)
+        for batch in plain(source, columns):
+            yield batch if len(calls) == 1 else batch.slice(1)
+
+    monkeypatch.setattr(Source, "batches", shorter)
+    pq.write_table(pa.table({"a": ["x", "y"] * 50, "b": ["u", "v", "w", "w"] * 25}), tmp_path / "t.parquet")
+    with pytest.raises(InputError, match="other rows than when it was first read"), coded_scan(tmp_path / "t.parquet", folder=tmp_path):
+        pass
+    assert [path.name for path in tmp_path.iterdir()] == ["t.parquet"]
+
+
+def test_a_cache_has_no_weights(tmp_path):
+    table = pa.table({"a": ["x", "y"] * 50, "w": [1.5, 2.5] * 50})
+    with coded_scan(table, folder=tmp_path) as coded, pytest.raises(InputError, match="have no weights"):
+        list(coded.batches(weight="w"))

@@ -1,0 +1,118 @@
+"""Fits of files batch by batch: what memory gives, byte by byte, and clear words where all rows are needed."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from chaffinch.table import engine
+from chaffinch.table.formats import parquet
+
+
+@pytest.fixture
+def people(tmp_path, data, monkeypatch):
+    """A Parquet file with words, numbers, dates, missing values and a function among its rules, that comes in many batches."""
+    monkeypatch.setattr(parquet, "BATCH_ROWS", 1_111)
+    monkeypatch.setenv("TMPDIR", str(tmp_path / "tmp"))
+    monkeypatch.setattr("tempfile.tempdir", None)
+    (tmp_path / "tmp").mkdir()
+    rng = np.random.default_rng(3)
+    adult = pq.read_table(data / "adult_train.parquet", columns=["age", "workclass", "education", "education_num", "sex", "income"]).slice(0, 4_000)
+    seen = pa.array(rng.integers(18_000, 19_000, 4_000).astype(np.int32), mask=rng.random(4_000) < 0.1).cast(pa.date32())
+    path = tmp_path / "people.parquet"
+    pq.write_table(adult.append_column("seen", seen).append_column("cost", pa.array(rng.lognormal(size=4_000).round(2))), path)
+    return path
+
+
+@pytest.mark.parametrize("method", ["bayesnet", "bayesnet:conditionals=tables", "independent"])
+@pytest.mark.parametrize("ending", ["parquet", "csv"])
+def test_engines_write_the_same_bytes(run_here, people, tmp_path, method, ending):
+    written = {}
+    for name in ("memory", "stream"):
+        out, model, account = (tmp_path / f"{name}.{end}" for end in (ending, "model", "json"))
+        done = run_here("synth", people, "-o", out, "--engine", name, "--method", method, "--seed", 4, "--model", model, "--json", account, "--quiet")
+        assert done.code == 0, done.err
+        told = json.loads(account.read_text())
+        assert told.pop("run")["engine"] == name
+        written[name] = (out.read_bytes(), model.read_bytes(), told)
+    assert written["memory"] == written["stream"]
+    assert list((tmp_path / "tmp").iterdir()) == []
+
+
+def test_auto_says_that_it_streams_and_why(run_here, people, tmp_path, monkeypatch):
+    monkeypatch.setattr(engine, "free_bytes", lambda: 1 << 20)
+    done = run_here("fit", people, "-o", tmp_path / "m", "--seed", 1)
+    assert done.code == 0
+    assert "Rows are read batch by batch (--engine stream): in memory they would take about 1 MiB, and 1 MiB are free." in done.err
+    monkeypatch.setattr(engine, "free_bytes", lambda: 1 << 40)
+    done = run_here("fit", people, "-o", tmp_path / "n", "--seed", 1)
+    assert "batch by batch" not in done.err
+    assert (tmp_path / "m").read_bytes() == (tmp_path / "n").read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (["--keep", "sex"], "keep needs all rows in memory"),
+        (["--person-id", "age"], "A column that says whose row it is needs all rows in memory"),
+        (["--weight", "cost"], "A column of weights needs all rows in memory"),
+        (["--epsilon", "1"], "A promise of privacy needs all rows in memory: use --engine memory"),
+    ],
+)
+def test_what_needs_all_rows_is_said_before_a_row_is_read(run_here, people, tmp_path, options, words):
+    done = run_here("synth", people, "-o", tmp_path / "o.csv", "--engine", "stream", *options)
+    assert done.code == 2
+    assert words in done.err
+    assert not (tmp_path / "o.csv").exists()
+
+
+def test_identifiers_with_several_rows_are_read_into_memory(run_here, tmp_path, monkeypatch):
+    rng = np.random.default_rng(1)
+    path = tmp_path / "visits.parquet"
+    ids = np.sort(rng.integers(0, 200, 1_000))
+    pq.write_table(pa.table({"patient_id": pa.array([f"Q{i:06d}" for i in ids]), "sex": pa.array(["f", "m"]).take(pa.array(ids % 2)), "x": rng.integers(0, 9, 1_000)}), path)
+    arguments = ("fit", path, "-o", tmp_path / "m", "--seed", 1, "--personal", "patient_id=drop")
+    done = run_here(*arguments, "--engine", "stream")
+    assert done.code == 2
+    assert "Column 'patient_id', whose identifiers have several rows each, needs all rows in memory: use --engine memory." in done.err
+    monkeypatch.setattr(engine, "free_bytes", lambda: 1)
+    done = run_here(*arguments)
+    assert done.code == 0
+    assert "needs all rows in memory: they are read." in done.err
+
+
+def test_bad_input_leaves_nothing_behind(run_here, people, tmp_path, monkeypatch):
+    (tmp_path / "mixed").mkdir()
+    for name, table in {"a": pa.table({"a": [1, 2], "b": ["x", "y"]}), "b": pa.table({"a": [1, 2], "c": ["x", "y"]})}.items():
+        pq.write_table(table, tmp_path / "mixed" / f"{name}.parquet")
+    (tmp_path / "no.parquet").write_bytes(b"no table")
+    for source, words in (("mixed", "are not of one table"), ("no.parquet", "does not start as such a file does"), ("nowhere.parquet", "No such file")):
+        done = run_here("synth", tmp_path / source, "-o", tmp_path / "o.csv", "--engine", "stream")
+        assert done.code == 2
+        assert words in done.err
+    monkeypatch.setattr("chaffinch.counts.cache.shutil.disk_usage", lambda place: type("Usage", (), {"free": 100}))
+    done = run_here("synth", people, "-o", tmp_path / "o.csv", "--engine", "stream", "--seed", 1)
+    assert done.code == 2
+    assert "The code cache needs 0.0 GiB" in done.err
+    assert "TMPDIR" in done.err
+    done = run_here("synth", people, "-o", tmp_path / "o.csv", "--engine", "cloud")
+    assert done.code == 2
+    assert "Engines: auto, memory, stream" in done.err
+    assert not (tmp_path / "o.csv").exists()
+    assert list((tmp_path / "tmp").iterdir()) == []
+
+
+def test_ctrl_c_removes_the_cache(run_here, people, tmp_path, monkeypatch):
+    def interrupted(*_args, **_options):
+        assert len(list((tmp_path / "tmp").iterdir())) == 1
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("chaffinch.synth.bayesnet.settings.ordering_search", interrupted)
+    done = run_here("synth", people, "-o", tmp_path / "o.csv", "--engine", "stream", "--seed", 1)
+    assert done.code != 0
+    assert not (tmp_path / "o.csv").exists()
+    assert list((tmp_path / "tmp").iterdir()) == []
