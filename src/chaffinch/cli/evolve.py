@@ -47,7 +47,13 @@ def evolve(
         int, typer.Option(help="Rounds of moves that change records and no output, once the outputs are reached.")
     ] = 0,
     selection: Annotated[
-        str | None, typer.Option(help="With ea: tournament, roulette or truncation; the paper does not say which.")
+        str | None, typer.Option(help="With ea: tournament, best, roulette or truncation; the paper does not say which.")
+    ] = None,
+    tournament_size: Annotated[
+        int | None, typer.Option(help="With --selection tournament: a parent is the best of so many; 2 unless given.")
+    ] = None,
+    best: Annotated[
+        int | None, typer.Option(help="With --selection best: parents are drawn from the best so many; 2 unless given.")
     ] = None,
     fitness: Annotated[str | None, typer.Option(help="With ea: score, fisher or refit.")] = None,
     json: JsonOut = None,
@@ -75,7 +81,8 @@ def evolve(
     from ..outputs.evolve import EvolveSettings
     from ..workflows.evolve import evolve_file, write_copies
 
-    options = {name: value for name, value in (("selection", selection), ("fitness", fitness)) if value is not None}
+    asked = {"selection": selection, "tournament_size": tournament_size, "best": best, "fitness": fitness}
+    options = {name: value for name, value in asked.items() if value is not None}
     settings = EvolveSettings(
         rows=rows, engine=engine, copies=copies, start=start, seconds=seconds, proposals=proposals, tolerance=tolerance, spread=spread,  # type: ignore[arg-type]
         options=options,

@@ -36,7 +36,7 @@ FIRST: dict[str, tuple[str, ...]] = {
 ABOUT: dict[str, tuple[str, ...]] = {
     LEARN: (
         "parents", "search", "score", "label", "sensitive", "protect", "keep", "require", "forbid", "root", "method", "smoothing", "generations", "weight",
-        "person_id", "order_by", "groups", "rows", "copies", "rare", "personal", "given", "engine", "start", "spread", "selection", "fitness", "synth",
+        "person_id", "order_by", "groups", "rows", "copies", "rare", "personal", "given", "engine", "start", "spread", "selection", "tournament_size", "best", "fitness", "synth",
     ),
     MEASURE: (
         "keys", "key_sizes", "attackers", "holdout", "formula", "thorough", "repeats", "measures", "models", "tests", "parts", "max_excess", "policy", "released",

@@ -88,7 +88,7 @@ class EvolveSettings:
         if self.start is not None and self.start not in STARTS:
             raise unknown_name("start", self.start, STARTS)
         if self.options and self.engine != "ea":
-            raise InputError(f"--{next(iter(self.options))} is for --engine ea.")
+            raise InputError(f"--{next(iter(self.options)).replace('_', '-')} is for --engine ea.")
 
 
 def evolve_spec(

@@ -19,7 +19,7 @@ CODE = 4
 SEARCHED = 24
 """Bytes that a search needs for each cell: the code, the best so far, and two places in an order of alike records."""
 SHARE_OF_POPULATION = 3
-"""Datasets that `ea` holds at once, for each of its candidates: parents, children, and both together."""
+"""Datasets that `ea` holds at once, at most, for each of its candidates: itself, its child, and which of its records changed."""
 
 
 def check_copies(copies: int) -> None:

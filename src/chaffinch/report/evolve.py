@@ -92,7 +92,8 @@ def _start(about: EvolveAbout) -> str:
 
 
 def _engine(about: EvolveAbout) -> str:
-    more = [f"{name} {shown(about.options[name])}" for name in ("selection", "fitness") if name in about.options]
+    names = ("selection", "tournament_size", "best", "fitness")
+    more = [f"{name.replace('_', ' ')} {shown(about.options[name])}" for name in names if name in about.options]
     return shown(about.engine) + (f" ({', '.join(more)})" if more else "")
 
 

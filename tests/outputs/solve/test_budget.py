@@ -152,7 +152,7 @@ def test_the_rule_from_seconds_to_proposals(spec):
     problem = spec.problem()
     assert np.isclose(seconds_each(problem, rows=200), 0.49e-6)  # 0.15 + 0.02 + 2 * 0.06 + 5 * 0.04 microseconds
     assert np.isclose(seconds_each(problem, rows=100_000), 0.98e-6)
-    assert np.isclose(seconds_each(problem, rows=300, engine="ea"), 150 * 0.49e-6)
+    assert np.isclose(seconds_each(problem, rows=300, engine="ea"), 20e-6 + 0.015 * 300 * 0.49e-6)
     assert seconds_each(problem, rows=300, engine="ea", fitness="refit") > 2 * 5e-3
     assert proposals_in(60.0, 0.83e-6) == 72_000_000
     assert proposals_in(1e300, 1e-6) == 10**15

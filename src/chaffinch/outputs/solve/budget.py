@@ -8,8 +8,8 @@ Seconds are turned into proposals once, before the search, by a rule that knows 
 
     0.15 + 0.02 tables + 0.06 systems of sums + 0.04 terms of a record + 0.10 models   microseconds
 
-and half as much again for each tenfold of 1,000 records; a candidate of `ea` half of that for each record, and if it is refitted 5
-milliseconds and 3 microseconds for each record more, for each system. Measured on one core of 2025; a search on another machine, or beside other work, takes as many proposals and another time. The
+and half as much again for each tenfold of 1,000 records; a candidate of `ea` 20 microseconds and 1.5 hundredths of that for each record (most of
+which it shares with its parent), and if it is refitted 5 milliseconds and 3 microseconds for each record more, for each system. Measured on one core of 2025; a search on another machine, or beside other work, takes as many proposals and another time. The
 rule tells a second from a minute: most problems that were measured take between half and twice what it says.
 """
 
@@ -34,7 +34,8 @@ PER_MODEL = 0.10e-6
 MANY_RECORDS = 1_000
 """Records from which on a move takes longer the more there are: they are spread over more memory."""
 PER_TENFOLD = 0.5
-PER_RECORD_OF_CANDIDATE = 0.5
+CANDIDATE = 20e-6
+PER_RECORD_OF_CANDIDATE = 0.015
 REFIT = 5e-3
 REFIT_PER_RECORD = 3e-6
 
@@ -55,7 +56,7 @@ def seconds_each(problem: Problem, *, rows: int, engine: str = "incremental", fi
     >>> table = CountTable("t", ((0, np.arange(2)),), np.array([4, 6]), np.array([4, 6]))
     >>> problem = Problem(Columns((CodeColumn("sex", 2),)), (table,))
     >>> round(1e6 * seconds_each(problem, rows=10), 6), round(1e6 * seconds_each(problem, rows=300, engine="ea"), 6)
-    (0.17, 25.5)
+    (0.17, 20.765)
     """
     systems = [output for output in problem.outputs if isinstance(output, SumSystem)]
     tables = sum(isinstance(output, CountTable) for output in problem.outputs)
@@ -66,7 +67,7 @@ def seconds_each(problem: Problem, *, rows: int, engine: str = "incremental", fi
     if engine != "ea":
         return move
     refits = len(systems) * (REFIT + REFIT_PER_RECORD * rows) if fitness == "refit" else 0.0
-    return PER_RECORD_OF_CANDIDATE * move * rows + refits
+    return CANDIDATE + PER_RECORD_OF_CANDIDATE * move * rows + refits
 
 
 def proposals_in(seconds: float, each: float) -> int:

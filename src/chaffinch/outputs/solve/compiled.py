@@ -12,7 +12,7 @@ from ..columns import Codes, Columns, Floats
 from ..equations import CountTable, Lookup, Problem, SumSystem, Terms
 from ..families import FAMILIES, PARTS
 
-__all__ = ["Arms", "Program", "Proposal", "RecordSums", "WrongCells", "compile_problem"]
+__all__ = ["Arms", "Heap", "Program", "Proposal", "RecordSums", "WrongCells", "compile_problem"]
 
 Ints = NDArray[np.int64]
 
@@ -100,7 +100,7 @@ class Proposal(NamedTuple):
     columns: Ints
 
 
-class _Heap:
+class Heap:
     """Arrays laid end to end as they come."""
 
     def __init__(self, dtype: type) -> None:
@@ -122,8 +122,8 @@ class _Layout:
     """Look-ups as they are laid down, one after the other."""
 
     def __init__(self) -> None:
-        self.ints, self.floats = _Heap(np.int64), _Heap(np.float64)
-        self.equations, self.row_values = _Heap(np.int64), _Heap(np.float64)
+        self.ints, self.floats = Heap(np.int64), Heap(np.float64)
+        self.equations, self.row_values = Heap(np.int64), Heap(np.float64)
         self.lookup: list[tuple[int, int, int, int]] = []
         self.columns: list[tuple[int, int]] = []
 
@@ -206,7 +206,7 @@ def _readers(columns: Columns, reads: list[tuple[int, ...]]) -> tuple[list[int],
 
 
 def _table_rows(
-    tables: list[CountTable], ints: _Heap
+    tables: list[CountTable], ints: Heap
 ) -> tuple[list[tuple[int, int, int]], list[tuple[int, int, int, int]]]:
     """Lay down the maps from levels to cells; return the rows of tables and of their columns."""
     rows: list[tuple[int, int, int]] = []

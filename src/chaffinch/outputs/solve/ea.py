@@ -3,9 +3,9 @@
 Settings are as printed: 32 candidates, 2,000 generations, uniform starts, crossover with chance 0.8 and 0.1 for each record, mutation
 0.005 for each cell, divided by 3 every 250 generations. How parents and survivors are chosen is not printed, so it is an option with
 a name; nor does the paper say what a crossed record is, here a record of each of two parents in the same place. Whether the settings as
-printed reach the accuracy that the paper reports depends on that rule and on the number of records; the error of each generation is
-kept, and a run that did not arrive says so. `incremental` is the engine to use: this one is for comparison, and for statistics that are
-no sums over records.
+printed reach the accuracy that the paper reports depends on that rule and on the number of records (`experiments/p1_output_risk`); the
+error of each generation is kept, and a run that did not arrive says so. `incremental` is the engine to use: this one is for comparison, and
+for statistics that are no sums over records.
 """
 
 from __future__ import annotations
@@ -18,18 +18,19 @@ from typing import Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from ..._base.errors import InputError, MissingExtraError, unknown_name
+from ..._base.errors import InputError, unknown_name
 from ..._base.seeds import Seed, generator
 from ..columns import Codes, Columns, Floats
-from ..equations import CountTable, Problem
+from ..equations import Problem
 from .budget import check_proposals
+from .fitness import Fitness, FitnessName, FromRecords, fitness_of, mean_square
 from .incremental import Checkpoint, Solved
-from .state import OutputError, State, outside_by
+from .population import BreedingRates, Population
+from .selection import Selection, choose_parents
+from .state import OutputError
 
-__all__ = ["EvolutionSettings", "Fitness", "evolve_statistic", "fitness_of", "solve"]
+__all__ = ["EvolutionSettings", "evolve_statistic", "settings_from", "solve"]
 
-FitnessName = Literal["score", "fisher", "refit"]
-Selection = Literal["tournament", "roulette", "truncation"]
 Survival = Literal["plus", "comma"]
 
 BlackBox = Callable[[dict[str, NDArray[np.generic]]], Floats]
@@ -42,11 +43,11 @@ class EvolutionSettings:
 
     - `crossover`, `crossover_per_record`: the chance that two parents are crossed, and then that a record is exchanged.
     - `mutation`, `mutation_divisor`, `mutation_every`: the chance that a cell is drawn anew, and by what and how often it is divided.
-    - `selection`, how parents are chosen, not given in the paper: `tournament` (the better of two), `roulette` (chance by rank, falling in a
-      straight line), `truncation` (the better half).
+    - `selection`, how parents are chosen, not given in the paper: `tournament` (the best of `tournament_size`), `best` (one of the `best` best),
+      `roulette` (chance by rank, falling in a straight line), `truncation` (one of the better half).
     - `survival`, who lives on, not given either: `plus` (the best of parents and children), `comma` (children, and the best parent).
-    - `fitness`: `score` (mean squared error of the published numbers, coefficients to first order: the paper's error without refits), `fisher`
-      (the same errors in chi-square units), `refit` (statsmodels fits every candidate, as the paper does).
+    - `fitness`: `score` (mean squared error of the published numbers, coefficients to first order around a fit of the best candidate: the paper's
+      error without its refits), `fisher` (the same errors in chi-square units), `refit` (statsmodels fits every candidate, as the paper does).
     """
 
     population: int = 32
@@ -57,6 +58,8 @@ class EvolutionSettings:
     mutation_divisor: float = 3.0
     mutation_every: int = 250
     selection: Selection = "tournament"
+    tournament_size: int = 2
+    best: int = 2
     survival: Survival = "plus"
     fitness: FitnessName = "score"
 
@@ -66,6 +69,11 @@ class EvolutionSettings:
                 raise unknown_name(name, getattr(self, name), get_args(kind))
         if self.population < 2 or self.generations < 1 or self.mutation_every < 1:
             raise InputError("population must be at least 2, generations and mutation_every at least 1.")
+        for name, least in (("tournament_size", 2), ("best", 1)):
+            if not least <= getattr(self, name) <= max(2, self.population):
+                raise InputError(
+                    f"{name} must be at least {least}, and at most the population, {self.population}. Got {getattr(self, name)}."
+                )
         for name in ("crossover", "crossover_per_record", "mutation"):
             if not 0.0 <= getattr(self, name) <= 1.0:
                 raise InputError(f"{name} must lie between 0 and 1. Got {getattr(self, name)}.")
@@ -81,6 +89,29 @@ class EvolutionSettings:
         [0.005, 0.005, 0.001667, 0.000556]
         """
         return float(self.mutation / self.mutation_divisor ** (generation // self.mutation_every))
+
+    def rates(self, generation: int) -> BreedingRates:
+        """Return the chances by which the children of a generation are made."""
+        return BreedingRates(self.crossover, self.crossover_per_record, self.mutation_at(generation))
+
+    def parents(self, errors: Floats, rng: np.random.Generator) -> NDArray[np.intp]:
+        """Return the places of the parents of the next generation; neighbours mate."""
+        return choose_parents(errors, self.selection, rng, tournament_size=self.tournament_size, best=self.best)
+
+    def survivors(self, errors: Floats, scores: Floats) -> NDArray[np.intp]:
+        """Return who lives on, by place: candidates, whose errors come first, and then children.
+
+        Examples
+        --------
+        >>> plus, comma = (EvolutionSettings(population=2, survival=name) for name in ("plus", "comma"))
+        >>> errors, scores = np.array([0.1, 0.2]), np.array([0.4, 0.3])
+        >>> plus.survivors(errors, scores), comma.survivors(errors, scores)
+        (array([0, 1]), array([0, 3]))
+        """
+        if self.survival == "plus":
+            return np.argsort(np.concatenate([errors, scores]), kind="stable")[: self.population]
+        children = self.population + np.argsort(scores, kind="stable")[: self.population - 1]
+        return np.append(errors.argmin(), children)
 
 
 def solve(
@@ -100,12 +131,8 @@ def solve(
     and the last.
     """
     settings = settings or EvolutionSettings()
-    fitness = fitness_of(settings.fitness, problem)
-
-    def errors_of(best: Codes) -> tuple[OutputError, ...]:
-        return State(problem, best, tolerance=tolerance).errors()
-
-    search = _Search(problem.columns, settings, fitness, errors_of, _last_generation(settings, proposals), watch)
+    fitness = fitness_of(settings.fitness, problem, tolerance=tolerance)
+    search = _Search(problem.columns, settings, fitness, _last_generation(settings, proposals), watch)
     return search.run(codes, generator(seed))
 
 
@@ -159,8 +186,9 @@ def evolve_statistic(
         outside = int((off > tolerance).sum())
         return (OutputError("statistic", off.size, outside, float(off.max()), float(off.mean()), np.nan),)
 
-    fitness, last = Fitness(lambda candidate: _mean_square(apart(candidate))), _last_generation(settings, proposals)
-    search = _Search(columns, settings, fitness, errors_of, last, near=tolerance**2 / wanted.size)
+    fitness = FromRecords(lambda candidate: mean_square(apart(candidate)), errors_of)
+    last = _last_generation(settings, proposals)
+    search = _Search(columns, settings, fitness, last, near=tolerance**2 / wanted.size)
     return search.run(codes, generator(seed))
 
 
@@ -182,165 +210,41 @@ class _Search:
     columns: Columns
     settings: EvolutionSettings
     fitness: Fitness
-    errors_of: Callable[[Codes], tuple[OutputError, ...]]
     last: int
     watch: Callable[[Checkpoint], None] | None = None
     near: float = -np.inf
 
     def run(self, codes: NDArray[np.integer], rng: np.random.Generator) -> Solved:
         """Return the best candidate, and how it went."""
-        settings, fitness, columns = self.settings, self.fitness, self.columns
+        settings, fitness = self.settings, self.fitness
         started = time.perf_counter()
         trace: list[Checkpoint] = []
-        first = columns.check(codes)
-        population = np.stack([first, *(columns.start(len(first), seed=rng) for _ in range(settings.population - 1))])
-        fixed = [c for c, column in enumerate(columns) if column.fixed]
-        population[:, :, fixed] = first[:, fixed]
-        fitness.renew(population[0])
-        errors = np.array([fitness.of(candidate) for candidate in population])
+        population = Population(self.columns, self.columns.check(codes), settings.population, rng)
+        errors, best = np.full(len(population), np.inf), 0
         for generation in range(self.last + 1):
-            if generation % RENEW == 0 and fitness.renew(population[int(errors.argmin())]):
-                errors = np.array([fitness.of(candidate) for candidate in population])
+            if fitness.renew(population, best) or generation == 0:
+                errors = fitness.of(population, children=False)
             best = int(errors.argmin())
             over = generation >= self.last
             if generation % max(1, settings.mutation_every // 10) == 0 or over or errors[best] <= self.near:
                 seconds = time.perf_counter() - started
-                trace.append(Checkpoint(generation, seconds, float(errors[best]), self.errors_of(population[best])))
+                off = fitness.errors(population.dataset(best))
+                trace.append(Checkpoint(generation, seconds, float(errors[best]), off))
                 if self.watch:
                     self.watch(trace[-1])
-                if over or not any(one.outside for one in trace[-1].errors):
+                if over or not any(one.outside for one in off):
                     break
-            children = _crossed(population[_parents(errors, settings, rng)], settings, rng)
-            _mutate(children, columns, settings.mutation_at(generation), rng)
-            scores = np.array([fitness.of(candidate) for candidate in children])
-            if settings.survival == "plus":
-                pool, pooled = np.concatenate([population, children]), np.concatenate([errors, scores])
-                keep = np.argsort(pooled, kind="stable")[: settings.population]
-            else:
-                pool, pooled = np.concatenate([population[best : best + 1], children]), np.append(errors[best], scores)
-                keep = np.concatenate([[0], 1 + np.argsort(scores, kind="stable")[: settings.population - 1]])
-            population, errors = pool[keep], pooled[keep]
+            population.breed(settings.parents(errors, rng), settings.rates(generation))
+            scores = fitness.of(population, children=True)
+            kept = settings.survivors(errors, scores)
+            population.survive(kept)
+            errors = np.concatenate([errors, scores])[kept]
+            best = int(errors.argmin())
         final = trace[-1].errors
         reached, n_scored = not any(one.outside for one in final), generation * settings.population
-        return Solved(population[best].copy(), reached, final, n_scored, 0, time.perf_counter() - started, tuple(trace))
-
-
-RENEW = 25
-"""Generations after which the metric and the first-order estimates are made anew around the best candidate."""
-
-
-def _parents(errors: Floats, settings: EvolutionSettings, rng: np.random.Generator) -> NDArray[np.intp]:
-    """Choose as many parents as there are candidates; neighbours in the list mate."""
-    n = len(errors)
-    if settings.selection == "tournament":
-        pairs = rng.integers(0, n, (n, 2))
-        return np.where(errors[pairs[:, 0]] <= errors[pairs[:, 1]], pairs[:, 0], pairs[:, 1])
-    ranked = np.argsort(errors, kind="stable")
-    if settings.selection == "roulette":
-        weights = np.arange(n, 0, -1.0)
-        return ranked[rng.choice(n, n, p=weights / weights.sum())]
-    return ranked[rng.integers(0, max(1, n // 2), n)]
-
-
-def _crossed(parents: NDArray[np.int32], settings: EvolutionSettings, rng: np.random.Generator) -> NDArray[np.int32]:
-    """Exchange records between neighbours, in place."""
-    for k in range(0, len(parents) - 1, 2):
-        if rng.random() < settings.crossover:
-            rows = np.flatnonzero(rng.random(parents.shape[1]) < settings.crossover_per_record)
-            parents[k, rows], parents[k + 1, rows] = parents[k + 1, rows], parents[k, rows].copy()
-    return parents
-
-
-def _mutate(children: NDArray[np.int32], columns: Columns, rate: float, rng: np.random.Generator) -> None:
-    """Draw cells anew, in place: each with the same chance, from its column's chances."""
-    free = [c for c, column in enumerate(columns) if not column.fixed]
-    n_cells = children.shape[0] * children.shape[1]
-    for c in free:
-        column = columns.every[c]
-        # As many cells as a binomial draw says, anywhere: what a draw for each cell gives, without the draws.
-        at = rng.choice(n_cells, rng.binomial(n_cells, rate), replace=False, shuffle=False)
-        new = (
-            rng.integers(0, column.size, len(at))
-            if column.weights is None
-            else rng.choice(column.size, len(at), p=column.chances)
+        return Solved(
+            population.dataset(best), reached, final, n_scored, 0, time.perf_counter() - started, tuple(trace)
         )
-        children.reshape(n_cells, -1)[at, c] = new
-
-
-class Fitness:
-    """An error by which candidates are ranked, 0 for none: by a function, which knows no metric to be renewed."""
-
-    def __init__(self, error: Callable[[Codes], float]) -> None:
-        self.of = error
-
-    def renew(self, codes: Codes) -> bool:
-        """Make the metric anew around a candidate; return whether errors changed with it."""
-        return False
-
-
-class _FromSums(Fitness):
-    """Errors from the sums of a candidate; coefficients to first order around the candidate that was last best."""
-
-    def __init__(self, problem: Problem, *, fisher: bool) -> None:
-        super().__init__(self._error)
-        self._problem, self._fisher = problem, fisher
-        self._state: State | None = None
-
-    def renew(self, codes: Codes) -> bool:
-        self._state = State(self._problem, codes)
-        return True
-
-    def _error(self, codes: Codes) -> float:
-        from .kernels import sums_from_scratch
-
-        assert self._state is not None
-        state = self._state
-        counts, sums = np.empty_like(state.counts), np.empty_like(state.sums)
-        sums_from_scratch(state.program, codes, counts, state.multipliers, sums)
-        off = outside_by(counts, state.cell_lo, state.cell_hi)
-        total = float((off**2 * (state.cell_weights if self._fisher else 1.0)).sum())
-        numbers = off.size
-        for k, (system, linear) in enumerate(zip(state.systems, state.linear, strict=True)):
-            values = linear.at(sums[state.sums_of[k]])
-            apart = values - 0.5 * (system.lo + system.hi)
-            numbers += apart.size
-            if not self._fisher:
-                total += float(apart @ apart)
-            else:
-                total += float(apart @ (linear.weight * apart if system.diagonal else linear.weight @ apart))
-        return total if self._fisher else total / numbers
-
-
-def _mean_square(apart: Floats) -> float:
-    error = float((apart**2).mean())
-    return error if np.isfinite(error) else np.inf
-
-
-def _refitted(problem: Problem, codes: Codes) -> float:
-    """Mean squared error of the published numbers, each regression fitted by statsmodels: slow, as in the paper."""
-    from ..statistics import numbers_of
-
-    return _mean_square(
-        np.concatenate(
-            [
-                outside_by(output.counts(codes), output.lo, output.hi)
-                if isinstance(output, CountTable)
-                else numbers_of(output, codes) - 0.5 * (output.lo + output.hi)
-                for output in problem.outputs
-            ]
-        )
-    )
-
-
-def fitness_of(name: FitnessName, problem: Problem) -> Fitness:
-    """Return the fitness of a name; `refit` needs statsmodels."""
-    if name == "refit":
-        try:
-            import statsmodels.api  # type: ignore[import-untyped]  # noqa: F401 - a clear error if it is absent
-        except ImportError:
-            raise MissingExtraError("The fitness 'refit'", "statsmodels") from None
-        return Fitness(lambda codes: _refitted(problem, codes))
-    return _FromSums(problem, fisher=name == "fisher")
 
 
 def settings_from(options: Mapping[str, object]) -> EvolutionSettings:
@@ -349,4 +253,10 @@ def settings_from(options: Mapping[str, object]) -> EvolutionSettings:
     for name in options:
         if name not in known:
             raise unknown_name("setting", name, known)
+    rule = options.get("selection", EvolutionSettings.selection)
+    for name, belongs_to in (("tournament_size", "tournament"), ("best", "best")):
+        if name in options and rule != belongs_to:
+            raise InputError(
+                f"{name} is for the selection '{belongs_to}', and parents are chosen by '{rule}'. Leave it out, or choose that selection."
+            )
     return EvolutionSettings(**options)  # type: ignore[arg-type]

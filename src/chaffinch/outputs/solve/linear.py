@@ -64,9 +64,11 @@ class LinearForm:
     undetermined: NDArray[np.bool_] | None = None
 
     def at(self, sums: Floats) -> Floats:
-        """Return the published numbers at other sums, to first order."""
+        """Return the published numbers at other sums, to first order; a row each at several, (k, p)."""
         change = sums - self.sums
-        return self.values + (self.slope * change if self.slope.ndim == 1 else self.slope @ change)
+        if self.slope.ndim == 1:
+            return self.values + self.slope * change
+        return self.values + (self.slope @ change if change.ndim == 1 else change @ self.slope.T)
 
     def quadratic(self, sums: Floats, aim: Floats, focus: Floats) -> tuple[float, Floats, Floats]:
         """Return Q at some sums, half of its gradient by the sums, and A; with some numbers weighed `focus` (1 or more) times."""

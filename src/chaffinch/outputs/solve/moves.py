@@ -12,7 +12,7 @@ from ..equations import CountTable
 from .compiled import Arms, WrongCells
 from .state import State
 
-__all__ = ["KINDS", "Kind", "Moves"]
+__all__ = ["KINDS", "Kind", "Moves", "cumulative_chances"]
 
 Kind = Literal["change", "step", "swap", "near_swap", "copy", "copy_two", "repair"]
 
@@ -42,7 +42,7 @@ class Moves:
             arms.append(("repair", 0))
         self.arms = tuple(arms)
         order = np.tile(np.arange(len(state.codes), dtype=np.int64), (len(columns), 1))
-        cdf, cdf_first = _proposals(columns)
+        cdf, cdf_first = cumulative_chances(columns)
         self.kernel = Arms(
             kinds=np.array([KINDS.index(kind) for kind, _ in arms], dtype=np.int64),
             columns=np.array([c for _, c in arms], dtype=np.int64),
@@ -114,8 +114,8 @@ def _beside(tables: list[CountTable], n_columns: int) -> list[list[int]]:
     return [sorted({k for t in tables if c in t.columns for k in t.columns} - {c}) for c in range(n_columns)]
 
 
-def _proposals(columns: Columns) -> tuple[Floats, np.ndarray]:
-    """The cumulative chances of levels end to end, and where each column's start; -1 for uniform ones."""
+def cumulative_chances(columns: Columns) -> tuple[Floats, np.ndarray]:
+    """Return the cumulative chances of levels end to end, and where each column's start; -1 for uniform ones."""
     parts, first, size = [np.zeros(0)], [], 0
     for column in columns:
         first.append(-1 if column.weights is None else size)

@@ -261,10 +261,15 @@ def _work(request: dict[str, Any], answers: IO[bytes]) -> None:
 
 def _compile(problem: Problem, job: EngineJob) -> None:
     """Have the kernels compiled, or loaded, before the first copy is timed: an installation does it once, and it takes a while."""
-    if job.engine != "ea":
+    few = problem.columns.start(50, seed=0)
+    if job.engine == "ea":
+        from . import ea
+
+        ea.solve(problem, few, seed=0, settings=replace(ea.settings_from(job.options), generations=1))
+    else:
         from . import incremental
 
-        incremental.solve(problem, problem.columns.start(50, seed=0), proposals=1, seed=0)
+        incremental.solve(problem, few, proposals=1, seed=0)
 
 
 def _one(problem: Problem, rows: int, job: EngineJob, seed: np.random.SeedSequence) -> Solved:

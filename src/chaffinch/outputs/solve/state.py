@@ -137,7 +137,7 @@ class State:
             if k in self.beside or (s.reported == "coefficients" and (s.hi - s.lo > BENT * linear.scale).any())
         }
         if moved:
-            self.problem, self.systems = self._standing(moved)
+            self.problem, self.systems = self.standing(moved)
             self.program = compile_problem(self.problem)
             self.refresh()
         return bool(moved)
@@ -153,8 +153,8 @@ class State:
         }
         return {k: others for k, others in others_of.items() if others}
 
-    def _standing(self, at: dict[int, Floats]) -> tuple[Problem, list[SumSystem]]:
-        """The problem with some models at other coefficients."""
+    def standing(self, at: dict[int, Floats]) -> tuple[Problem, list[SumSystem]]:
+        """Return the problem with some models, by the number of their system, at other coefficients; and its systems."""
         systems = list(self.systems)
         for k, coefficients in at.items():
             s = systems[k]
@@ -184,7 +184,7 @@ class State:
             for c in range(len(at)):
                 step = np.zeros(len(at))
                 step[c] = 1e-3 * self.linear[k].scale[c]
-                program = compile_problem(self._standing({k: at + step})[0])
+                program = compile_problem(self.standing({k: at + step})[0])
                 sums_from_scratch(program, self.codes, counts, multipliers, sums)
                 for j in others:
                     change = self.linear[j].at(sums[self.sums_of[j]]) - self.linear[j].values
