@@ -153,7 +153,7 @@ def test_several_copies_are_different_and_all_right(run, spec, tmp_path):
 def test_what_is_not_reached_is_written_and_marked(run, spec, tmp_path):
     out, told, page = tmp_path / "out.parquet", tmp_path / "out.json", tmp_path / "out.html"
     done = run(
-        spec(HEAD, TABLE, UNREACHABLE), "-o", out, "--engine", "ea", "--selection", "truncation", "--fitness", "fisher",
+        spec(HEAD, TABLE, UNREACHABLE), "-o", out, "--engine", "ea", "--selection", "best", "--best", 3, "--fitness", "fisher",
         "--seconds", 0.001, "--seed", 1, "--json", told, "--html", page,
     )  # fmt: skip
     assert done.code == 1, done.err
@@ -161,7 +161,8 @@ def test_what_is_not_reached_is_written_and_marked(run, spec, tmp_path):
     assert note(out)["reached"] is False
     left = json.loads(told.read_text())
     assert left["reached"] is False
-    assert left["about"]["selection"] == "truncation"
+    assert (left["about"]["selection"], left["about"]["best"]) == ("best", 3)
+    assert "selection best, best 3, fitness fisher" in page.read_text()
     assert "age by sex" in left["copies"][0]["missed"]
     assert note(out)["missed"] == left["copies"][0]["missed"]
     assert "Not all outputs were reached" in page.read_text()
@@ -213,6 +214,11 @@ def test_a_bad_specification_is_named_and_nothing_is_written(run, spec, tmp_path
         (("--start", "margin"), "Did you mean 'margins'?"),
         (("--selection", "tournament"), "--selection is for --engine ea"),
         (("--engine", "ea", "--selection", "torunament"), "Did you mean 'tournament'?"),
+        (("--best", "2"), "--best is for --engine ea"),
+        (("--tournament-size", "3"), "--tournament-size is for --engine ea"),
+        (("--engine", "ea", "--best", "2"), "best is for the selection 'best', and parents are chosen by 'tournament'"),
+        (("--engine", "ea", "--selection", "best", "--best", "33"), "best must be at least 1, and at most the population, 32. Got 33."),
+        (("--engine", "ea", "--tournament-size", "1"), "tournament_size must be at least 2, and at most the population, 32. Got 1."),
         (("--engine", "ea", "--fitness", "scores"), "Did you mean 'score'?"),
         (("--copies", "0"), "copies must be at least 1"),
         (("--rows", "0"), "rows must be at least 1"),
