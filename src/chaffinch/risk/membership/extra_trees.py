@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from math import isqrt
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from ..._base.errors import InputError
 from ..._base.seeds import Seed, generator
-from ..._base.threads import thread_count
+from ..._base.threads import thread_map
 from .attacker import (
     ATTACKERS,
+    Bools,
     Cleaner,
     FittedAttacker,
     Floats,
+    Ints,
     Kind,
     MembershipAttacker,
     Singles,
@@ -25,8 +28,9 @@ from .attacker import (
     checked,
     folds,
 )  # fmt: skip
+from .forest_kernels import add_votes, grow_forest
 
-__all__ = ["ExtraTrees"]
+__all__ = ["ExtraTrees", "Forest", "chances_out_of_fold", "grown", "in_columns", "searched"]
 
 SEARCH = {
     "n_estimators": [50, 100, 200],
@@ -36,6 +40,76 @@ SEARCH = {
     "min_samples_leaf": [1, 2, 4, 8],
     "bootstrap": [True, False],
 }
+PIECE = 25
+"""Trees that are grown at a time. Votes are added piece by piece, so that threads change no result."""
+
+
+@dataclass(frozen=True, eq=False)
+class Forest:
+    """Extremely randomised trees, some at a time, as `forest_kernels.grow_forest` returns them."""
+
+    pieces: tuple[Any, ...] = field(repr=False)
+    n_trees: int
+
+    def chances(self, columns: NDArray[Any], rows: Ints | None = None) -> Floats:
+        """Return the mean share of members in the leaves that records come to; features are (features, records)."""
+        wanted = np.arange(columns.shape[1]) if rows is None else rows
+        out = np.zeros(len(wanted))
+        for piece in self.pieces:
+            add_votes(piece, columns, wanted, out)
+        return out / self.n_trees
+
+
+def grown(
+    columns: NDArray[Any], member: Bools, rows: Ints, settings: Mapping[str, Any], *, seed: int, threads: int | None = None
+) -> Forest:
+    """Return trees grown from some records of features (features, records), with settings that have the names of `SEARCH`."""
+    n_trees, width = int(settings["n_estimators"]), len(columns)
+    visited = max(1, isqrt(width) if settings["max_features"] == "sqrt" else width.bit_length() - 1)
+    label = member.astype(np.uint8)
+    streams = np.random.SeedSequence(seed).generate_state(-(-n_trees // PIECE), np.uint64)
+
+    def piece(number: int) -> Any:
+        trees = min(PIECE, n_trees - number * PIECE)
+        split, leaf = int(settings["min_samples_split"]), int(settings["min_samples_leaf"])
+        return grow_forest(columns, label, rows, trees, bool(settings["bootstrap"]), visited, split, leaf, streams[number])
+
+    return Forest(tuple(thread_map(piece, range(len(streams)), threads=threads)), n_trees)
+
+
+def chances_out_of_fold(
+    columns: NDArray[Any], member: Bools, fold: Ints, settings: Mapping[str, Any], *, seed: int, threads: int | None = None
+) -> Floats:
+    """Return the chance of each record from trees grown without its fold."""
+    out = np.empty(len(fold))
+    for number in range(int(fold.max()) + 1):
+        inside, outside = np.flatnonzero(fold != number), np.flatnonzero(fold == number)
+        forest = grown(columns, member, inside, settings, seed=seed + number, threads=threads)
+        out[outside] = forest.chances(columns, outside)
+    return out
+
+
+def searched(
+    columns: NDArray[Any], member: Bools, fold: Ints, draws: int, rng: np.random.Generator, *, threads: int | None = None
+) -> tuple[dict[str, Any], Floats]:
+    """Return the settings, out of some drawn from `SEARCH`, that are right most often out of fold, and their chances there."""
+    from sklearn.model_selection import ParameterSampler
+
+    best: dict[str, Any] = {}
+    unseen, most = np.empty(len(fold)), -1.0
+    for settings in ParameterSampler(SEARCH, draws, random_state=int(rng.integers(2**31))):
+        chances = chances_out_of_fold(columns, member, fold, settings, seed=int(rng.integers(2**62)), threads=threads)
+        right = (chances > 0.5) == member
+        accuracy = float(np.mean([right[fold == number].mean() for number in range(int(fold.max()) + 1)]))
+        if accuracy > most:
+            best, unseen, most = settings, chances, accuracy
+    return best, unseen
+
+
+def in_columns(features: Singles, kind: Kind) -> NDArray[Any]:
+    """Return features (records, features) with a row for each feature, counts as narrow whole numbers where they fit."""
+    narrow = kind == "counts" and len(features) and features.max() < 1 << 16 and (features == np.rint(features)).all()
+    return np.ascontiguousarray(features.T, dtype=np.uint16 if narrow else np.float32)
 
 
 @dataclass(frozen=True)
@@ -55,37 +129,19 @@ class ExtraTrees:
 
     def fit(self, features: ArrayLike, member: ArrayLike, *, seed: Seed = None, threads: int | None = None) -> TargetAttacker:
         """Return the attacker learnt from shadows."""
-        from sklearn.ensemble import ExtraTreesClassifier
-        from sklearn.model_selection import ParameterSampler
-
         x, inside = checked(features, member, self.kind)
         rng = generator(seed)
         fold = np.repeat(folds(inside, rng), x.shape[1])
         flat = x.reshape(-1, x.shape[2])
         prepared: Callable[[Singles], Singles] = _as_it_is if self.kind == "counts" else Cleaner.of(flat)
-        rows, label = prepared(flat), np.repeat(inside, x.shape[1])
-
-        def grown(settings: dict[str, Any], used: Any) -> Any:
-            forest = ExtraTreesClassifier(**settings, n_jobs=thread_count(threads), random_state=int(rng.integers(2**31)))
-            # One thread asks the trees: with more they are added up in the order in which they answer.
-            return forest.fit(rows[used], label[used]).set_params(n_jobs=1)
-
-        best, accuracy = {}, -1.0
-        unseen: Floats = np.empty(len(rows))
-        for settings in ParameterSampler(SEARCH, self.draws, random_state=int(rng.integers(2**31))):
-            chance, right = np.empty(len(rows)), []
-            for number in range(int(fold.max()) + 1):
-                out = fold == number
-                chance[out] = grown(settings, ~out).predict_proba(rows[out])[:, 1]
-                right.append(float(((chance[out] > 0.5) == label[out]).mean()))
-            if np.mean(right) > accuracy:
-                best, accuracy, unseen = settings, float(np.mean(right)), chance
-        forest = grown(best, slice(None))
+        columns, label = in_columns(prepared(flat), self.kind), np.repeat(inside, x.shape[1])
+        best, unseen = searched(columns, label, fold, self.draws, rng, threads=threads)
+        forest = grown(columns, label, np.arange(len(label)), best, seed=int(rng.integers(2**62)), threads=threads)
         unseen = unseen.reshape(x.shape[:2])
         calibration = calibrated(unseen, inside)
 
         def score(block: Singles) -> Floats:
-            return np.asarray(forest.predict_proba(block)[:, 1])
+            return forest.chances(in_columns(block, self.kind))
 
         odds = calibration.log_odds(unseen)
         return FittedAttacker(x.shape[2], prepared, score, calibration, odds, inside, {"learner": "extra-trees", **best})
