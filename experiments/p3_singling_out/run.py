@@ -1,8 +1,9 @@
 """Rerun P3 figures 12 to 15: predicate singling out from private synthetic tables over epsilon, with independent noise in every fit.
 
-python experiments/p3_singling_out/run.py [--only TEXT ...] [--pairs 250] [--releases 500] [--tables 3] [--all]
+python experiments/p3_singling_out/run.py [--only TEXT ...] [--pairs 250] [--releases 500] [--tables 3] [--paper-pairs 60] [--paper-tables 4] [--paper-releases 500] [--searches 1]
 
-Each setting is written to results.csv when it is done; a run that was stopped goes on. --only keeps settings whose name has one of the texts.
+Each point is written to results.csv when it is done; a run that was stopped goes on. --only keeps points whose name has one of the texts. Without anything left to
+run, the figures and the table of the README are written again from results.csv.
 """
 
 from __future__ import annotations
@@ -11,23 +12,32 @@ import argparse
 import csv
 import sys
 import time
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 HERE = Path(__file__).resolve().parent
-sys.path.insert(0, str(HERE.parent))
+sys.path[:0] = [str(HERE), str(HERE.parent)]
 
+from compiled import CompiledGenerator, PackagePrivBayes  # noqa: E402
 from p3_population import declared, population  # noqa: E402
+from paper_attack import PaperPlan, paper_attack  # noqa: E402
+from showing import draw, tabulate  # noqa: E402
 from training import machine  # noqa: E402
 
 from chaffinch import BayesNet, PrivBayes, Table  # noqa: E402
+from chaffinch._base.threads import one_thread  # noqa: E402
 from chaffinch.privacy.prepare import prepare  # noqa: E402
-from chaffinch.report.curves import success_figure  # noqa: E402
+from chaffinch.risk.membership.extra_trees import SEARCH  # noqa: E402
+from chaffinch.risk.membership.learning import Campaign  # noqa: E402
 from chaffinch.risk.membership.settings import ShadowSettings  # noqa: E402
-from chaffinch.risk.singling_out.study import singling_out  # noqa: E402
+from chaffinch.risk.shadows import Generator, Working, world_of  # noqa: E402
+from chaffinch.risk.shadows.draws import fresh_draws  # noqa: E402
+from chaffinch.risk.singling_out.study import judged  # noqa: E402
+from chaffinch.stats.intervals import clopper_pearson  # noqa: E402
 
 FIGURES = {
     12: ("adult", 1_000, 5_000),
@@ -36,59 +46,85 @@ FIGURES = {
     15: ("cardio", 6_000, 30_000),
 }
 EPSILONS = (0.1, 1.0, 10.0, 100.0, 1000.0)
-LESS = 0.6
-"""Evidence for figures 14 and 15, of that for 12 and 13: their fits cost more."""
+TARGETS = 50
+SEARCHED = 10.0
+"""Where the random search for the paper's classifiers is made; its settings are used at the other epsilons of a figure and synthesiser."""
+PACKAGES = ("dpart", "sdg")
+LIBRARY = (12, 13)
+"""Figures whose declared arm is fitted by `chaffinch.PrivBayes`; the others, and all that reads levels from the data, by `compiled.py`, which is quicker."""
+FULL = PaperPlan(pairs=100, tables=10, releases=1000, searches=1)
+"""The published code cuts the tables of a target's 1,000 pairs to the first 1,000 with it and 1,000 without it: those of 100 pairs."""
+KEY = ("figure", "synthesiser", "epsilon", "box", "levels", "noise", "attack")
 HEAD = [
-    "figure", "dataset", "rows", "population", "synthesiser", "epsilon", "box", "noise", "success", "low", "high", "baseline",
-    "closest row", "AUC of attackers", "pairs", "tables", "releases", "seconds",
+    "figure", "dataset", "rows", "population", "synthesiser", "epsilon", "box", "levels", "noise", "attack", "success", "low", "high", "baseline",
+    "closest row", "AUC of attackers", "pairs", "tables", "releases", "searches", "CPU seconds",
 ]  # fmt: skip
 
 
 @dataclass(frozen=True)
-class SameNoise:
-    """A synthesiser whose every fit has the same noise, as the published code seeds it before each."""
+class Setting:
+    """One point of a figure.
 
-    settings: Any
+    `levels`: declared, or read from the data. `noise`: independent, or the same in every fit. `attack`: "ours" (shadows shared by all targets, the
+    combined attacker), "paper" (pairs of shadows for each target, extra trees with a random search, the highest raw score), or "paper in full": the same with
+    as much evidence as the published code's classifiers learn from.
+    """
 
-    def fit(self, data: Any, *, seed: Any = None) -> Any:
-        """Fit with the one seed, whatever was asked."""
-        return self.settings.fit(data, seed=42)
+    figure: int
+    synthesiser: str
+    epsilon: float | None
+    box: str = "blackbox"
+    levels: str = "declared"
+    noise: str = "independent"
+    attack: str = "ours"
+
+    @property
+    def key(self) -> tuple[str, ...]:
+        """What tells it apart in results.csv."""
+        epsilon = "" if self.epsilon is None else f"{self.epsilon:g}"
+        return (str(self.figure), self.synthesiser, epsilon, self.box, self.levels, self.noise, self.attack)
+
+    @property
+    def words(self) -> str:
+        """The same in a line, for --only."""
+        figure, name, epsilon, *others = self.key
+        return f"figure{figure} {name} {epsilon or 'none'} {' '.join(others)}"
+
+    @property
+    def maker(self) -> Any:
+        """What is attacked."""
+        if self.epsilon is None:
+            return BayesNet()
+        if self.synthesiser == "bayesnet":
+            return BayesNet(epsilon=self.epsilon, delta=1e-6, draw="independent")
+        if self.figure in LIBRARY and self.levels == "declared" and self.noise == "independent" and self.attack == "ours":
+            return PrivBayes(self.epsilon, variant=self.synthesiser, draw="independent")  # type: ignore[arg-type]
+        return PackagePrivBayes(self.synthesiser, self.epsilon, self.levels, self.noise)  # type: ignore[arg-type]
+
+    @property
+    def first(self) -> Setting:
+        """The setting at whose epsilon the classifiers of the paper's attack are searched for all epsilons."""
+        return replace(self, epsilon=SEARCHED, attack="paper")
 
 
-@dataclass(frozen=True)
-class OwnLevels:
-    """A synthesiser that reads the levels from the records it is given, as the published code does: no promise holds then."""
-
-    settings: Any
-    same_noise: bool = False
-
-    def fit(self, data: Any, *, seed: Any = None) -> Any:
-        """Fit on the levels that occur."""
-        frame = data.to_pandas()
-        return self.settings.fit(prepare(frame, declared(frame, len(frame))), seed=42 if self.same_noise else seed)
-
-
-def synthesiser(name: str, epsilon: float | None) -> Any:
-    """Return a synthesiser by the name that the figures use."""
-    if epsilon is None:
-        return BayesNet()
-    if name == "bayesnet":
-        return BayesNet(epsilon=epsilon, delta=1e-6)
-    return PrivBayes(epsilon, variant=name)  # type: ignore[arg-type]
-
-
-def settings(every: bool) -> list[tuple[int, str, float | None, str, str]]:
-    """Return settings: figure, synthesiser, epsilon, box and what is wrong with the noise; all of them, or those of results.csv."""
-    out: list[tuple[int, str, float | None, str, str]] = []
-    for figure in (13, 12, 14, 15):
-        out.append((figure, "bayesnet", None, "blackbox", "independent"))
-        large = figure in (14, 15) and not every
-        for epsilon in EPSILONS[::2] if large else EPSILONS:
-            names = ("dpart", "sdg") if large and epsilon != 10 else ("dpart", "sdg", "bayesnet")
-            out += [(figure, name, epsilon, "blackbox", "independent") for name in names]
-    out += [(13, "dpart", e, "blackbox", fault) for e in EPSILONS[:2] for fault in ("same", "own levels", "both")]
-    out += [(13, name, e, "whitebox", "independent") for e in EPSILONS for name in ("dpart", "sdg")]
-    return out
+def settings() -> Iterator[Setting]:
+    """Yield all points, those that the comparison rests on first."""
+    searched_first = sorted(EPSILONS, key=lambda epsilon: epsilon != SEARCHED)
+    yield from (Setting(13, name, epsilon, levels="data", attack="paper") for epsilon in searched_first for name in PACKAGES)
+    yield from (Setting(figure, name, EPSILONS[0], levels="data") for name in PACKAGES for figure in (14, 15))
+    yield from (Setting(12, name, epsilon, levels="data", attack="paper") for epsilon in searched_first for name in PACKAGES)
+    yield from (Setting(13, name, 1000.0, "whitebox", "data", attack="paper") for name in PACKAGES)
+    yield from (Setting(13, name, SEARCHED, levels="data", attack="paper in full") for name in PACKAGES)
+    for levels, figures in (("data", (15, 14)), ("declared", (13, 12, 15, 14)), ("data", (13, 12))):
+        for figure in figures:
+            yield from (Setting(figure, name, epsilon, levels=levels) for epsilon in EPSILONS for name in PACKAGES)
+    for figure in (13, 12):
+        yield from (Setting(figure, "bayesnet", epsilon) for epsilon in (None, *EPSILONS))
+    yield from (Setting(14, "bayesnet", epsilon) for epsilon in (None, 10.0))
+    yield Setting(15, "bayesnet", None)
+    yield from (Setting(13, name, epsilon, attack="paper") for epsilon in searched_first for name in PACKAGES)
+    yield from (Setting(13, "dpart", epsilon, levels=levels, noise="same") for epsilon in EPSILONS[:2] for levels in ("declared", "data"))
+    yield from (Setting(13, name, epsilon, "whitebox") for epsilon in EPSILONS for name in PACKAGES)
 
 
 def world(figure: int) -> Table:
@@ -99,6 +135,47 @@ def world(figure: int) -> Table:
     return prepare(drawn, declared(frame, rows))
 
 
+def attacked(setting: Setting, table: Table, plan: ShadowSettings, releases: int, workers: int | None) -> list[str]:
+    """Return success, its interval, the baseline, the closest row's success and the mean AUC: our attack."""
+    whom = world_of(table, targets=TARGETS, rows=FIGURES[setting.figure][1], ranking="hamming", equal="codes")
+    kind = CompiledGenerator if isinstance(setting.maker, PackagePrivBayes) else Generator
+    seed = np.random.SeedSequence(setting.figure)
+    campaign = Campaign(whom, kind(setting.maker, whom.table, "population"), plan, seed, Working(workers))
+    learnt = campaign.learnt()
+    rng = np.random.default_rng(campaign.stream(5))
+    draws = fresh_draws(whom.n_population, whom.targets, rows=whom.rows, shadows=releases, rng=rng)
+    found = judged(learnt, learnt.look(draws, "attack", 6), rng)
+    numbers = (found.success, *found.interval, found.guess, found.closest.success, np.mean(found.aucs))
+    return [f"{number:.4f}" for number in numbers]
+
+
+def attacked_as_printed(setting: Setting, table: Table, plan: PaperPlan) -> list[str]:
+    """Return the same of the paper's attack; nothing for the closest row, which the paper does not look for."""
+    whom = world_of(table, targets=TARGETS, rows=FIGURES[setting.figure][1], ranking="hamming", equal="codes")
+    known = searches().get(setting.first.key)
+    with one_thread():  # many points are run side by side, or beside other work
+        found = paper_attack(whom, setting.maker, plan, box=setting.box, seed=setting.figure, known=known)  # type: ignore[arg-type]
+    if known is None:
+        with open(HERE / "searches.csv", "a", newline="") as handle:
+            csv.writer(handle).writerows([*setting.key, *(one[name] for name in SEARCH)] for one in found.settings)
+    low, high = clopper_pearson(found.right, plan.releases)
+    told = [f"{number:.4f}" for number in (found.right / plan.releases, low, high, whom.share)]
+    return [*told, "", f"{np.mean(found.aucs):.4f}"]
+
+
+def searches() -> dict[tuple[str, ...], list[dict[str, Any]]]:
+    """Return the settings of trees that searches have found, by the setting that was attacked."""
+    out: dict[tuple[str, ...], list[dict[str, Any]]] = {}
+    path = HERE / "searches.csv"
+    if not path.exists():
+        path.write_text(",".join([*KEY, *SEARCH]) + "\n")
+    with open(path, newline="") as handle:
+        for row in csv.DictReader(handle):
+            found = {name: {"True": True, "False": False}.get(row[name], int(row[name]) if row[name].isdigit() else row[name]) for name in SEARCH}
+            out.setdefault(tuple(row[name] for name in KEY), []).append(found)
+    return out
+
+
 def main() -> None:
     """Run what is not yet in results.csv."""
     parser = argparse.ArgumentParser()
@@ -106,108 +183,46 @@ def main() -> None:
     parser.add_argument("--pairs", type=int, default=250)
     parser.add_argument("--releases", type=int, default=500)
     parser.add_argument("--tables", type=int, default=3)
+    parser.add_argument("--paper-pairs", type=int, default=60)
+    parser.add_argument("--paper-tables", type=int, default=4)
+    parser.add_argument("--paper-releases", type=int, default=500)
+    parser.add_argument("--searches", type=int, default=1, help=f"targets for which settings are searched at epsilon {SEARCHED:g}; {TARGETS} at each in the paper")
     parser.add_argument("--workers", type=int, default=None)
-    parser.add_argument("--all", action="store_true", help="the whole grid: hours on two cores")
+    parser.add_argument("--results", type=Path, default=HERE / "results.csv")
     asked = parser.parse_args()
-    path = HERE / "results.csv"
     done = set()
-    if path.exists():
-        with open(path, newline="") as handle:
-            done = {(r["figure"], r["synthesiser"], r["epsilon"], r["box"], r["noise"]) for r in csv.DictReader(handle)}
+    if asked.results.exists():
+        with open(asked.results, newline="") as handle:
+            done = {tuple(row[name] for name in KEY) for row in csv.DictReader(handle)}
     else:
-        path.write_text(",".join(HEAD) + "\n")
-    (HERE / "machine.txt").write_text(machine("scikit-learn") + "\n")
+        asked.results.write_text(",".join(HEAD) + "\n")
     tables: dict[int, Table] = {}
-    for figure, name, epsilon, box, noise in settings(asked.all):
-        told = "" if epsilon is None else f"{epsilon:g}"
-        words = f"figure{figure} {name} {told or 'none'} {box} {noise}"
-        if (str(figure), name, told, box, noise) in done or (asked.only and not any(t in words for t in asked.only)):
+    for setting in settings():
+        if setting.key in done or (asked.only and not any(text in setting.words for text in asked.only)):
             continue
-        dataset, rows, size = FIGURES[figure]
-        less = LESS if figure in (14, 15) else 1.0
-        pairs, releases, n_tables = (round(less * n) for n in (asked.pairs, asked.releases, asked.tables))
-        table = tables.setdefault(figure, world(figure))
-        chosen = synthesiser(name, epsilon)
-        began = time.monotonic()
-        found = singling_out(
-            table,
-            {
-                "independent": chosen,
-                "same": SameNoise(chosen),
-                "own levels": OwnLevels(chosen),
-                "both": OwnLevels(chosen, same_noise=True),
-            }[noise],
-            settings=ShadowSettings(shadows=pairs, tables=n_tables, box=box, grid="population"),  # type: ignore[arg-type]
-            ranking="hamming",
-            rows=rows,
-            releases=releases,
-            seed=figure,
-            workers=asked.workers,
-        )
-        row = [
-            figure, dataset, rows, size, name, told, box, noise, f"{found.success:.4f}", *(f"{end:.4f}" for end in found.interval), f"{found.guess:.4f}",
-            f"{found.closest.success:.4f}", f"{np.mean(found.aucs):.4f}", pairs, n_tables, releases, f"{time.monotonic() - began:.0f}",
-        ]  # fmt: skip
-        with open(path, "a", newline="") as handle:
+        figure = setting.figure
+        if figure not in tables:
+            tables[figure] = world(figure)
+        began = time.process_time()
+        if setting.attack != "ours":
+            paper = PaperPlan(asked.paper_pairs, 1 if setting.box == "whitebox" else asked.paper_tables, asked.paper_releases, asked.searches)
+            paper = FULL if setting.attack == "paper in full" else paper
+            numbers = attacked_as_printed(setting, tables[figure], paper)
+            evidence = [paper.pairs, paper.tables, paper.releases, paper.searches]
+        else:
+            plan = ShadowSettings(shadows=asked.pairs, tables=asked.tables, box=setting.box, grid="population")  # type: ignore[arg-type]
+            numbers = attacked(setting, tables[figure], plan, asked.releases, asked.workers)
+            evidence = [asked.pairs, 1 if setting.box == "whitebox" else asked.tables, asked.releases, ""]
+        (_, name, epsilon, *others), sizes = setting.key, FIGURES[figure]
+        row = [figure, *sizes, name, epsilon, *others, *numbers, *evidence, f"{time.process_time() - began:.0f}"]
+        with open(asked.results, "a", newline="") as handle:
             csv.writer(handle).writerow(row)
+        (HERE / "machine.txt").write_text(machine("scikit-learn") + "\n")
+        done.add(setting.key)
         print(*row, flush=True)
-
-
-def draw() -> None:
-    """Write figures 12 to 15 from results.csv: success against epsilon, black box, independent noise."""
-    with open(HERE / "results.csv", newline="") as handle:
-        held = [r for r in csv.DictReader(handle) if r["box"] == "blackbox" and r["noise"] == "independent"]
-    for figure, (dataset, rows, size) in FIGURES.items():
-        points = [
-            {
-                "synthesiser": r["synthesiser"],
-                "epsilon": float(r["epsilon"]) if r["epsilon"] else None,
-                "success": float(r["success"]),
-                "interval": (float(r["low"]), float(r["high"])),
-                "baseline": float(r["baseline"]),
-            }
-            for r in held
-            if int(r["figure"]) == figure
-        ]
-        if points:
-            points.sort(key=lambda p: (p["synthesiser"], p["epsilon"] or 1e9))
-            drawn = success_figure(points, key=f"p3_{figure}", title=f"{dataset}, {rows:,} of {size:,} records")
-            (HERE / f"figure{figure}.svg").write_text(str(drawn), encoding="utf-8")
-
-
-def tabulate() -> None:
-    """Write the table of the README from results.csv: success with its interval, a row for each figure and synthesiser."""
-    with open(HERE / "results.csv", newline="") as handle:
-        held = list(csv.DictReader(handle))
-    cells = {
-        (
-            int(r["figure"]),
-            r["synthesiser"],
-            r["box"],
-            r["noise"],
-            r["epsilon"],
-        ): f"{float(r['success']):.2f} ({float(r['low']):.2f} to {float(r['high']):.2f})"
-        for r in held
-    }
-    columns = [f"{e:g}" for e in EPSILONS] + [""]
-    lines = [
-        "| figure | synthesiser | epsilon 0.1 | 1 | 10 | 100 | 1000 | no promise |",
-        "|---|---|---|---|---|---|---|---|",
-    ]
-    for figure, name, box, noise in sorted(
-        {key[:4] for key in cells}, key=lambda k: (k[2], k[3] != "independent", k[0], k[1])
-    ):
-        dataset, rows, size = FIGURES[figure]
-        told = name + ("" if box == "blackbox" else ", white box") + ("" if noise == "independent" else f", {noise}")
-        found = [cells.get((figure, name, box, noise, e), "") for e in columns]
-        lines.append(f"| {figure}: {dataset}, {rows:,} of {size:,} | {told} | " + " | ".join(found) + " |")
-    path = HERE / "README.md"
-    head, _, rest = path.read_text(encoding="utf-8").partition("<!-- table -->\n")
-    _, _, tail = rest.partition("<!-- /table -->\n")
-    path.write_text(head + "<!-- table -->\n" + "\n".join(lines) + "\n<!-- /table -->\n" + tail, encoding="utf-8")
 
 
 if __name__ == "__main__":
     main()
-    draw()
-    tabulate()
+    draw(FIGURES, EPSILONS)
+    tabulate(FIGURES, EPSILONS)

@@ -1,6 +1,7 @@
 """Rerun P3 figures 8 to 11: distance and learning of private tables over epsilon, ten subsets of 1,000 records each.
 
 python experiments/p3_utility/run.py [adult] [cardio]
+python experiments/p3_utility/run.py --show    # figures and tables of the README again, from the CSV
 """
 
 from __future__ import annotations
@@ -19,13 +20,13 @@ from numpy.typing import NDArray
 from sklearn.ensemble import RandomForestClassifier
 
 HERE = Path(__file__).resolve().parent
-sys.path.insert(0, str(HERE.parent))
+sys.path[:0] = [str(HERE), str(HERE.parent)]
 
 from p3_population import declared, population  # noqa: E402
+from showing import draw, tabulate  # noqa: E402
 from training import save  # noqa: E402
 
 from chaffinch import BayesNet, PrivBayes  # noqa: E402
-from chaffinch._base.svg import Dot, dots  # noqa: E402
 from chaffinch.privacy.prepare import prepare  # noqa: E402
 from chaffinch.stats.features import Encoder  # noqa: E402
 from chaffinch.stats.learners import fit  # noqa: E402
@@ -52,7 +53,6 @@ FORESTS = {
     "cardio": ("codes", RandomForestClassifier(n_estimators=30, max_depth=10)),
 }
 """As in the code that accompanies the paper."""
-FIGURES = {("adult", "distance"): 8, ("cardio", "distance"): 9, ("adult", "AUC"): 10, ("cardio", "AUC"): 11}
 MEASURES = ("distance", "AUC", "AUC of classes", "AUC as P3", "AUC as P3 outside")
 COMPARED = ("AUC", "AUC as P3", "AUC as P3 outside")
 """Those of which the original's is taken off, subset by subset."""
@@ -120,7 +120,7 @@ def subset(frame: pd.DataFrame, schema: Schema, dataset: str, seed: int) -> list
 
 
 def main(dataset: str) -> None:
-    """Write a row for each synthesis, their means, and the figures."""
+    """Write a row for each synthesis and their means."""
     frame = population(dataset)
     schema = declared(frame, ROWS)
     print(dataset, f"{len(frame)} records", flush=True)
@@ -135,17 +135,12 @@ def main(dataset: str) -> None:
     save(HERE, dataset, ["dataset", "synthesiser", "levels", "epsilon", "seed", *MEASURES], told)
     originals = {seed: found for name, _, _, seed, found in rows if name == ORIGINAL}
     means: list[list[Any]] = []
-    lines: dict[str, list[tuple[str, str, float | None, float, float]]] = {"distance": [], "AUC": []}
     for key in dict.fromkeys(row[:3] for row in rows):
-        name, domain, epsilon = key
         held = [(row[3], row[4]) for row in rows if row[:3] == key]
         cells: list[str] = []
         for measure in MEASURES:
             values = [found[measure] for _, found in held if measure in found]
             cells += told_mean(values)
-            if measure in lines and values:
-                mean, error = map(float, told_mean(values))
-                lines[measure].append((name, domain, epsilon, mean, error))
         for measure in COMPARED:
             cells += told_mean([found[measure] - originals[seed][measure] for seed, found in held if measure in found])
         means.append([dataset, *key, len(held), *cells])
@@ -154,8 +149,6 @@ def main(dataset: str) -> None:
     more = [f"{measure} less original's" for measure in COMPARED]
     head += [name for measure in more for name in (measure, f"{measure}, s.e.")]
     save(HERE, f"{dataset}_means", ["dataset", "synthesiser", "levels", "epsilon", "subsets", *head], means)
-    for measure, points in lines.items():
-        figure(dataset, measure, points)
 
 
 def told_mean(values: Sequence[float]) -> list[str]:
@@ -165,22 +158,8 @@ def told_mean(values: Sequence[float]) -> list[str]:
     return [f"{np.mean(values):.4f}", f"{np.std(values, ddof=1) / np.sqrt(len(values)):.4f}"]
 
 
-def figure(dataset: str, measure: str, points: Sequence[tuple[str, str, float | None, float, float]]) -> None:
-    """Write a figure: a row of dots for each epsilon, bars of two standard errors, declared levels."""
-    rows = [
-        (f"epsilon {epsilon:g}", [Dot(n, m, m - 2 * s, m + 2 * s) for n, d, e, m, s in points if (d, e) == ("declared", epsilon)])
-        for epsilon in EPSILONS
-    ]  # fmt: skip
-    reference = next(m for n, _, _, m, _ in points if n == (ORIGINAL if measure == "AUC" else FRESH))
-    number = FIGURES[dataset, measure]
-    said = "trained on the original" if measure == "AUC" else "other records of the population"
-    drawn = dots(
-        f"p3_{number}", f"{measure}, {dataset}", f"Upright line: {said}, {reference:.3f}.", rows, list(SYNTHESISERS),
-        label=f"{measure} (upright line: {said})", line=reference,
-    )  # fmt: skip
-    (HERE / f"figure{number:02d}.svg").write_text(str(drawn), encoding="utf-8")
-
-
 if __name__ == "__main__":
-    for part in sys.argv[1:] or LABELS:
+    for part in () if sys.argv[1:] == ["--show"] else sys.argv[1:] or LABELS:
         main(part)
+    draw()
+    tabulate()
