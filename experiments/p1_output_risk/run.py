@@ -1,7 +1,8 @@
-"""Rerun P1: its coefficients from its printed numbers (tables 2 to 4), and its risk assessment on open microdata (table 5, figures 1 to 3).
+"""Rerun P1: its coefficients from its printed numbers (tables 2 to 4), and its risk assessment on open microdata (table 5, figure 3).
 
     python experiments/p1_output_risk/run.py [coefficients] [risk] [cumulative]
 
+P1's own algorithm by generation (figures 1 and 2) is in `evolution.py`, table 5 fold by fold in `table5.py`.
 P1's own records are not open. `coefficients` needs only what the paper prints; `risk` and `cumulative` use open census files.
 """
 
@@ -72,7 +73,7 @@ def spec_of(name: str, rows: int) -> Outputs:
 
 
 def coefficients() -> None:
-    """Tables 2 to 4, and the error by proposals in place of the paper's generations (figures 1 and 2)."""
+    """Tables 2 to 4 by the incremental engine, and its error by proposals; `evolution.py` has P1's own algorithm, and generations."""
     rows: list[list[Any]] = []
     lines: list[list[Any]] = []
     for name, n in TABLES.items():
@@ -111,9 +112,9 @@ def coefficients() -> None:
                 ]
             )
         if name == "table02_coefficients":
-            figure(evolved.copies, "figure1")
+            figure(evolved.copies, "incremental_whole")
         if name == "table03_coefficients_fold":
-            figure(evolved.copies, "figure2")
+            figure(evolved.copies, "incremental_fold")
     head = [
         "experiment",
         "feature",
