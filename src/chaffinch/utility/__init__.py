@@ -19,7 +19,7 @@ from .pmse import pmse
 from .regression import regression
 from .learning import learning
 from .delta import delta
-from .composite import composite
+from .composite import baseline_weights, composite
 
 # isort: on
 from .result import UtilityResult
@@ -29,7 +29,7 @@ from .sweep import sweep
 from .verdict import VerdictRow
 
 __all__ = [
-    "METRICS", "Metric", "References", "UtilityResult", "UtilityRun", "UtilitySettings", "VerdictRow", "broken_rules", "choices", "composite",
+    "METRICS", "Metric", "References", "UtilityResult", "UtilityRun", "UtilitySettings", "VerdictRow", "baseline_weights", "broken_rules", "choices", "composite",
     "delta", "impossible_pairs", "jensen_shannon", "learning", "marginal_distance", "measure_utility", "mu", "mu_from", "pearson",
     "phi_k", "pmse", "regression", "sweep",
 ]  # fmt: skip

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import hypot
 from typing import Any, ClassVar
 
@@ -10,7 +10,10 @@ from .._base.errors import InputError
 from ..stats.result import Result
 from .metric import METRICS, Distance, Metric, UtilityRun
 
-__all__ = ["G", "composite"]
+__all__ = ["SHARE", "G", "baseline_weights", "composite"]
+
+SHARE = 0.5
+"""What a table of independent columns owes to its lost relations, of a G that is 1 for it; learning owes the rest."""
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -53,9 +56,47 @@ def composite(mu: Result, delta: Result, *, alpha: float = 1.0, beta: float = 1.
     return G(value=value, interval=(max(0.0, value - below), value + above), **same)
 
 
+def baseline_weights(mu: Result, delta: Result, *, share: float = SHARE) -> tuple[float, float]:
+    """Return alpha and beta with which G is 1 for a table of independent columns, from what such a table scores.
+
+    mu is a norm over a number of pairs and delta a difference of error rates: with equal weights delta decides G, and by how much depends on
+    the number of columns. Here `share` of G is how much of the relations is lost, the rest how much of what can be learnt: alpha = share / mu,
+    beta = (1 - share) / delta. Galloni et al. leave the weights to further work; `experiments/p4_composite` has what this rule does.
+
+    Raises
+    ------
+    InputError
+        If share is not between 0 and 1, or the original has no relations to lose: mu or delta of independent columns is 0 or not applicable.
+
+    Examples
+    --------
+    >>> from chaffinch.utility.metric import Distance
+    >>> class Part(Distance):
+    ...     name = "part"
+    >>> baseline_weights(Part(value=0.02), Part(value=0.25))
+    (25.0, 2.0)
+    """
+    if not 0 <= share <= 1:
+        raise InputError(f"share must be a number from 0 to 1. Got {share}.")
+    for part in (mu, delta):
+        if not part.value:
+            why = part.reason or "it is 0, so there are no relations to lose"
+            raise InputError(f"G has no baseline: {part.name} of independent columns is no scale: {why}. Name alpha and beta.")
+    assert mu.value
+    assert delta.value
+    return share / mu.value, (1 - share) / delta.value
+
+
 def _measure(run: UtilityRun, side: str) -> G:
-    parts = (run.results[name][side] for name in ("mu", "delta"))
-    return composite(*parts, alpha=run.settings.alpha, beta=run.settings.beta)
+    mu, delta = (run.results[name] for name in ("mu", "delta"))
+    alpha, beta = run.settings.alpha, run.settings.beta
+    if run.settings.weights == "baselines":
+        try:
+            alpha, beta = baseline_weights(mu["marginals"], delta["marginals"])
+        except InputError as error:
+            return G(value=None, reason=str(error).removesuffix("."), settings={"weights": "baselines"})
+    result = composite(mu[side], delta[side], alpha=alpha, beta=beta)
+    return replace(result, settings={**result.settings, "weights": run.settings.weights})
 
 
 METRICS.register(

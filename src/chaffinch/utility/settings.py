@@ -4,14 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Literal, get_args
 
-from .._base.errors import InputError
+from .._base.errors import InputError, unknown_name
 from .._base.masking import THRESHOLD
 from ..stats.features import Encoding
 from ..stats.learners import QUICK, Models
 from ..stats.sampled import SAMPLE_ROWS, check_sample_rows
 
-__all__ = ["ALL_SPLITS", "QUICK_SPLITS", "UtilitySettings"]
+__all__ = ["ALL_SPLITS", "QUICK_SPLITS", "UtilitySettings", "Weights"]
+
+Weights = Literal["given", "baselines"]
+"""Where the weights of G come from: named, or from what a table of independent columns scores."""
 
 QUICK_SPLITS, ALL_SPLITS = 3, 10
 """Splits for learners unless named: of a quick run and of a thorough one. The first three are the same."""
@@ -22,8 +26,8 @@ class UtilitySettings:
     """Which metrics are measured, and the options that metrics have.
 
     `label` is the column that learners predict, `formula` a regression to fit on both tables, `measures` are the words that ask for
-    metrics (all unless named). `models`, `repeats`, `encoding` and `svm_rows` are of learners, `norm` of mu, `alpha` and `beta` of G,
-    `pmse_model` of pMSE. `threshold` is how many records must share a value or a cell before it may show.
+    metrics (all unless named). `models`, `repeats`, `encoding` and `svm_rows` are of learners, `norm` of mu, `alpha` and `beta` of G
+    (`weights` = "baselines" sets them by what independent columns score, see `baseline_weights`), `pmse_model` of pMSE. `threshold` is how many records must share a value or a cell before it may show.
 
     What is not named is what a quick run takes: measures that no support vector machine is behind, learners that fit in a moment, three splits.
     `thorough` takes all measures, all learners and ten splits. `sample_rows` is about how many records of the largest table measures that
@@ -40,6 +44,7 @@ class UtilitySettings:
     pmse_model: str = "tree"
     alpha: float = 1.0
     beta: float = 1.0
+    weights: Weights = "given"
     svm_rows: int | None = 5000
     threshold: int = THRESHOLD
     thorough: bool = False
@@ -47,6 +52,10 @@ class UtilitySettings:
 
     def __post_init__(self) -> None:
         check_sample_rows(self.sample_rows)
+        if self.weights not in get_args(Weights):
+            raise unknown_name("way to weigh G", self.weights, get_args(Weights))
+        if self.weights == "baselines" and (self.alpha, self.beta) != (1.0, 1.0):
+            raise InputError("alpha and beta are given, and weights = 'baselines' sets them: leave out either.")
         for name, number in (("repeats", self.splits), ("threshold", self.threshold)):
             if number < 1:
                 raise InputError(f"{name} must be at least 1. Got {number}.")

@@ -30,7 +30,7 @@ from .files import MARGINALS, RESAMPLE, run_of_files
 from .metric import METRICS, UtilityRun, asked_metrics, left_out
 from .mu import Norm
 from .result import ColumnSummary, TableSummary, UtilityAbout, UtilityResult, sampled_sentence
-from .settings import UtilitySettings
+from .settings import UtilitySettings, Weights
 from .shapes import shapes_of
 
 __all__ = ["measure_utility", "utility"]
@@ -50,6 +50,7 @@ def utility(
     pmse_model: str = "tree",
     alpha: float = 1.0,
     beta: float = 1.0,
+    weights: Weights = "given",
     svm_rows: int | None = 5000,
     threshold: int = THRESHOLD,
     thorough: bool = False,
@@ -74,7 +75,7 @@ def utility(
         Some of the metrics, by the words that ask for them; unless named all that are quick, or all to be thorough.
     models, repeats, encoding, svm_rows
         Of learners, see `learning` and `delta`.
-    norm, alpha, beta, pmse_model, threshold, sample_rows
+    norm, alpha, beta, weights, pmse_model, threshold, sample_rows
         See `UtilitySettings`.
     thorough
         Measure delta too, with all learners and ten splits where these are not named. `result.about.left_out` says what was left out.
@@ -93,7 +94,7 @@ def utility(
     """
     settings = UtilitySettings(
         label=label, formula=formula, measures=None if measures is None else tuple(measures), models=models, repeats=repeats,
-        norm=norm, encoding=encoding, pmse_model=pmse_model, alpha=alpha, beta=beta, svm_rows=svm_rows, threshold=threshold,
+        norm=norm, encoding=encoding, pmse_model=pmse_model, alpha=alpha, beta=beta, weights=weights, svm_rows=svm_rows, threshold=threshold,
         thorough=thorough, sample_rows=sample_rows,
     )  # fmt: skip
     return measure_utility(original, synthetic, holdout, settings, seed=seed, threads=threads, progress=progress)
