@@ -1,0 +1,105 @@
+"""delta of P4 on all records of Adult: each fit is a row of `adult_all.csv`, appended when it ends and skipped when it is there.
+
+python experiments/p4_composite/all_records.py [REPEATS]
+
+Ten repeats over three syntheses: repeat r splits synthesis (r - 1) mod 3 + 1 anew. Repeats come one after the other, so a run
+that was stopped has the same number of repeats at every epsilon, but for the last.
+"""
+
+from __future__ import annotations
+
+import csv
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+HERE = Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent))
+sys.path.insert(0, str(HERE))
+
+from run import declared, synthesis  # noqa: E402
+from support_vectors import KernelVotes  # noqa: E402
+from training import printed, whole  # noqa: E402
+
+from chaffinch import PrivBayes  # noqa: E402
+from chaffinch.stats.features import Encoder, standardised  # noqa: E402
+from chaffinch.stats.splits import split  # noqa: E402
+from chaffinch.table import Table  # noqa: E402
+from chaffinch.table.align import align  # noqa: E402
+
+sys.path.insert(0, str(HERE.parents[1] / "benchmarks"))
+
+from data import bundled  # noqa: E402
+
+FOUND = HERE / "adult_all.csv"
+HEAD = ["synthesiser", "epsilon", "copy", "repeat", "label", "records", "error", "error on original", "cpu seconds"]
+COPIES = 3
+FIRST = (2.0, 0.1, 0.5, 0.01, 1.0, 0.05)
+"""Epsilons that every repeat begins with."""
+
+Key = tuple[str, str, str, str]
+
+
+def finished() -> set[Key]:
+    """Return the fits that are in the file."""
+    if not FOUND.exists():
+        with open(FOUND, "w", newline="") as handle:
+            csv.writer(handle).writerow(HEAD)
+    return {(r["synthesiser"], r["epsilon"], r["repeat"], r["label"]) for r in printed(FOUND)}
+
+
+def parts(table: Table, label: str, repeat: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return which records train and which test; the same stream for every table, as `utility.delta` has it."""
+    rng = np.random.default_rng([repeat, table.schema.names.index(label)])
+    train, test = split(table.code(label), table.n_rows, 0.2, rng)
+    return train, test
+
+
+def errors(original: Table, table: Table, label: str, repeat: int) -> tuple[float, float]:
+    """Return the share of wrong answers of a model of a table: on the table's own test records, and on the original's."""
+    features = [name for name in table.schema.names if name != label]
+    encoder = Encoder.of([original, table], features)
+    train, test = parts(table, label, repeat)
+    _, real = parts(original, label, repeat)
+    matrix, others = encoder.matrix(table), encoder.matrix(original)
+    known, own, theirs = standardised(matrix[train], matrix[test], others[real], scaled=encoder.scaled)
+    model = KernelVotes().fit(known, table.code(label)[train])
+    return tuple(
+        float(np.mean(model.predict(asked) != truth))
+        for asked, truth in ((own, table.code(label)[test]), (theirs, original.code(label)[real]))
+    )  # type: ignore[return-value]
+
+
+def main(repeats: int) -> None:
+    """Append a row for each fit that is not there yet."""
+    original, known = whole(bundled("adult")), declared("adult")
+    labels = [c.name for c in original.schema if c.kind in ("categorical", "boolean")]
+    every = [float(row["epsilon"]) for row in printed(HERE / "p4_epsilons.csv")]
+    epsilons = [*FIRST, *(epsilon for epsilon in every if epsilon not in FIRST)]
+    done = finished()
+    for repeat in range(1, repeats + 1):
+        copy = (repeat - 1) % COPIES + 1
+        for epsilon in (None, *epsilons):
+            name, word = ("original", "") if epsilon is None else ("privbayes", str(epsilon))
+            missing = [label for label in labels if (name, word, str(repeat), label) not in done]
+            if not missing:
+                continue
+            first, table = original, original
+            if epsilon is not None:
+                made = synthesis(PrivBayes(epsilon), known)(original, 2 * copy - 1)
+                first, table = align(original, made)
+            for label in missing:
+                start = time.process_time()
+                own, real = errors(first, table, label, repeat)
+                seconds = time.process_time() - start
+                row: list[Any] = [name, word, copy, repeat, label, table.n_rows, f"{own:.5f}", f"{real:.5f}", f"{seconds:.1f}"]
+                with open(FOUND, "a", newline="") as handle:
+                    csv.writer(handle).writerow(row)
+                print(*row, flush=True)
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]) if sys.argv[1:] else 10)
