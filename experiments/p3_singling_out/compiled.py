@@ -311,21 +311,29 @@ class CompiledModel:
         _draw(self.cells, self.starts, self.rows, self.made, self.sizes, self.order, self.parents, self.scale, self.back, out)
         return out
 
+    def make_noise(self) -> None:
+        """Make all noise now, not when a draw asks for it."""
+        _make_all(self.cells, self.starts, self.rows, self.made, self.sizes, self.order, self.scale)
+
     def chances(self, place: int) -> NDArray[np.float64]:
         """Return the table of the column at a place of the order: the chances of its levels for each combination of its parents, a row each."""
-        _make_all(self.cells, self.starts, self.rows, self.made, self.sizes, self.order, self.scale)
+        self.make_noise()
         sums = self.cells[self.starts[place] : self.starts[place + 1]].reshape(-1, self.sizes[self.order[place]])
         return np.diff(sums.astype(np.float64), axis=1, prepend=0.0) / sums[:, -1:]
 
 
 @dataclass(frozen=True)
 class PackagePrivBayes:
-    """What to fit: a package's variant of PrivBayes, its epsilon, and where levels come from."""
+    """What to fit: a package's variant of PrivBayes, its epsilon, and where levels come from.
+
+    `noise`: "independent", or "same seed": the paper's code sets numpy's seed to 42 before every fit and draws tables from the same stream. `dpart` takes
+    all its randomness from there; `sdg` has noise and choices from the operating system, and only its rows are drawn from there.
+    """
 
     variant: Literal["dpart", "sdg"]
     epsilon: float
     levels: Levels = "data"
-    noise: Literal["independent", "same"] = "independent"
+    noise: Literal["independent", "same seed"] = "independent"
 
     def fit(self, data: Any, *, seed: Any = None) -> CompiledModel:
         """Return the model of a coded table."""
@@ -358,11 +366,15 @@ class CompiledGenerator(Generator):
         return np.ascontiguousarray(self._columns[:, rows])
 
     def release(self, table: Any, *, tables: int, rows: int, seed: np.random.SeedSequence, sight: Any = None) -> Released:
-        """Return what a fit on codes releases; with the same noise, every fit has the seed that the paper's code sets before each."""
+        """Return what a fit on codes releases."""
         numbers = [int(number) for number in seed.generate_state(tables + 1)]
         settings: PackagePrivBayes = self.maker
         sizes = np.array(self.base.schema.sizes)
-        model = fitted(settings, table, sizes, 42 if settings.noise == "same" else numbers[0])
+        if settings.noise == "same seed":
+            numbers = [42 if settings.variant == "dpart" else numbers[0], *(42 + 1 + number for number in range(tables))]
+        model = fitted(settings, table, sizes, numbers[0])
+        if settings.noise == "same seed":
+            model.make_noise()  # before any row is drawn, so that draws of all fits keep step
         return Released(np.stack([model.draw(rows, number, self._dtype) for number in numbers[1:]]), model)
 
     @cached_property

@@ -7,7 +7,6 @@ to fit, so a place means another number in every model.
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -15,7 +14,6 @@ import numpy as np
 from compiled import CompiledGenerator, CompiledModel, PackagePrivBayes
 from numpy.typing import NDArray
 
-from chaffinch.risk.membership.attacker import folds
 from chaffinch.risk.membership.extra_trees import chances_out_of_fold, grown, in_columns, searched
 from chaffinch.risk.membership.features import black_box
 from chaffinch.risk.shadows import World, fresh_draws, neighbour_draws
@@ -24,7 +22,7 @@ from chaffinch.stats.splits import child
 
 __all__ = ["PaperPlan", "PaperResult", "SettingsOfTrees", "flattened", "paper_attack"]
 
-DRAWS = 50
+DRAWS, FOLDS = 50, 5
 PLACES = 30_000
 """Numbers kept of the tables of a model for the white box: few models have more."""
 
@@ -70,8 +68,8 @@ def paper_attack(
 ) -> PaperResult:
     """Return how often the attack names somebody who is in the data.
 
-    Settings are searched for the first `plan.searches` targets, 50 draws and five folds each; for the others the most frequent of these is taken. `known`: settings
-    that were found before, in place of a search.
+    Settings are searched for the first `plan.searches` targets, 50 draws and five folds each; each of the others has those of one of these, drawn at random. `known`:
+    settings that were found before, in place of searches.
     """
     generator = CompiledGenerator(maker, world.table, "population")
     sight = black_box("queries", world.table.schema.sizes)
@@ -95,12 +93,13 @@ def paper_attack(
         features = sight.of(seen, target) if box == "blackbox" else seen
         mine = sight.of(attacked, target) if box == "blackbox" else attacked
         columns, member = in_columns(features, kind), np.repeat(draws.member[:, 0], plan.tables)
-        fold = np.repeat(folds(draws.member[:, 0], rng), plan.tables)
+        # Both subsets of a pair are in one fold, as in the published code: a classifier that saw one of two neighbours takes the other for its like.
+        fold = np.repeat(rng.permutation(plan.pairs) % FOLDS, 2 * plan.tables)
         if known is None and len(chosen) < plan.searches:
             settings, unseen = searched(columns, member, fold, DRAWS, rng)
             chosen.append(settings)
         else:
-            settings = _most_frequent(chosen)
+            settings = chosen[rng.integers(len(chosen))]
             unseen = chances_out_of_fold(columns, member, fold, settings, seed=int(rng.integers(2**62))) if k < 5 else None
         if unseen is not None:
             aucs.append(auc(unseen, member) or 0.5)
@@ -110,8 +109,3 @@ def paper_attack(
     named = order[scores[:, order].argmax(axis=1)]
     right = fresh.member[np.arange(plan.releases), named]
     return PaperResult(int(right.sum()), tuple(aucs), tuple(chosen))
-
-
-def _most_frequent(settings: SettingsOfTrees) -> dict[str, Any]:
-    """The settings that were chosen most often; the first of equals."""
-    return dict(Counter(tuple(sorted(one.items())) for one in settings).most_common(1)[0][0])

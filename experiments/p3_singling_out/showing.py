@@ -17,13 +17,16 @@ Figures = Mapping[int, tuple[str, int, int]]
 Row = dict[str, str]
 ARMS = {
     ("blackbox", "data", "independent", "paper"): "paper's attack, levels from the data",
+    ("blackbox", "data", "independent", "paper, one search"): "paper's attack, settings of one search, levels from the data",
+    ("blackbox", "data", "same seed", "paper, one search"): "paper's attack, settings of one search, levels from the data, same seed everywhere",
     ("blackbox", "data", "independent", "paper in full"): "paper's attack, more evidence, levels from the data",
+    ("blackbox", "data", "same seed", "paper"): "paper's attack, levels from the data, same seed everywhere",
     ("blackbox", "declared", "independent", "paper"): "paper's attack, declared levels",
     ("blackbox", "data", "independent", "ours"): "our attack, levels from the data",
     ("blackbox", "declared", "independent", "ours"): "our attack, declared levels",
-    ("blackbox", "data", "same", "ours"): "our attack, levels from the data, same noise",
-    ("blackbox", "declared", "same", "ours"): "our attack, declared levels, same noise",
+    ("blackbox", "declared", "same", "ours"): "our attack, declared levels, same noise in every fit",
     ("whitebox", "data", "independent", "paper"): "paper's white box, levels from the data",
+    ("whitebox", "data", "independent", "paper, one search"): "paper's white box, settings of one search, levels from the data",
     ("whitebox", "declared", "independent", "ours"): "our white box, declared levels",
 }
 """What was attacked and how, in words, by box, levels, noise and attack."""
@@ -49,8 +52,13 @@ def draw(figures: Figures, epsilons: Sequence[float]) -> None:
         mine = [row for row in rows if int(row["figure"]) == figure and row["synthesiser"] in ("dpart", "sdg")]
         points = []
         for name in ("dpart", "sdg"):
-            own = {attack for attack in ("paper", "ours") if any(arm(row) == ARMS["blackbox", "data", "independent", attack] for row in mine)}
-            wanted = [ARMS["blackbox", "data", "independent", "paper" if "paper" in own else "ours"], ARMS["blackbox", "declared", "independent", "ours"]]
+            # The arm nearest to the paper that is there at most epsilons.
+            nearness = ("ours", "paper, one search", "paper")
+            counts = {ARMS["blackbox", "data", "independent", attack]: 0 for attack in nearness}
+            for row in mine:
+                if row["synthesiser"] == name and arm(row) in counts:
+                    counts[arm(row)] += 1
+            wanted = [max(reversed(counts), key=lambda words: counts[words]), ARMS["blackbox", "declared", "independent", "ours"]]
             for words, said in zip(wanted, ("levels from the data", "declared levels"), strict=True):
                 points += [
                     {

@@ -58,7 +58,9 @@ def draw() -> None:
             ["dpart", "dpart, as read", "sdg", "sdg, as read", "published", "bayesnet"],
             label=f"{words} (upright line: {said})", line=reference, marks=[0, 2, 1, 5, 3, 4],
         )  # fmt: skip
-        (HERE / f"figure{figure:02d}.svg").write_text(str(drawn), encoding="utf-8")
+        # A figure that stands alone in a file has no page that says what its letters look like.
+        alone = str(drawn).replace("<svg ", '<svg font-family="sans-serif" font-size="12" ', 1)
+        (HERE / f"figure{figure:02d}.svg").write_text(alone, encoding="utf-8")
 
 
 def tabulate() -> None:
