@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from typing import ClassVar
 
 import pyarrow as pa
 import pytest
@@ -89,6 +90,24 @@ def test_other_faults_are_left_alone():
         raise KeyError("x")
     with pytest.raises(ChaffinchError, match="as it is"), in_our_words():
         raise SchemaError("as it is")
+
+
+def test_rows_of_an_older_spark_become_an_arrow_table():
+    """Spark 3.5 has no toArrow: rows come with arrays of bytes, and with nothing where a cell is null."""
+
+    class Frame:
+        dtypes: ClassVar = [("clique", "int"), ("cell", "binary"), ("n", "bigint"), ("spread", "double"), ("path", "string")]
+
+        def collect(self):
+            return [
+                {"clique": -1, "cell": bytearray(b"ab"), "n": 3, "spread": 0.5, "path": "x"},
+                {"clique": 0, "cell": None, "n": 2**40, "spread": 1.5, "path": None},
+            ]
+
+    table = collected(Frame())
+    assert table.schema.types == [pa.int32(), pa.binary(), pa.int64(), pa.float64(), pa.string()]
+    assert table.column("cell").to_pylist() == [b"ab", None]
+    assert table.column("n").to_pylist() == [3, 2**40]
 
 
 def test_importing_the_package_imports_no_pyspark():

@@ -91,9 +91,12 @@ def collected(frame: Any) -> pa.Table:
         if hasattr(frame, "toArrow"):  # Spark 4
             return frame.toArrow()
         rows, types = frame.collect(), frame.dtypes
-    return pa.table(
-        {name: pa.array([bytes(row[name]) if kind == "binary" else row[name] for row in rows], _ARROW_TYPES[kind]) for name, kind in types}
-    )
+    return pa.table({name: pa.array([_plain(row[name]) for row in rows], _ARROW_TYPES[kind]) for name, kind in types})
+
+
+def _plain(cell: Any) -> Any:
+    """Bytes where Spark 3.5 has an array of them; anything else as it is."""
+    return bytes(cell) if isinstance(cell, bytearray) else cell
 
 
 @contextlib.contextmanager
