@@ -31,6 +31,9 @@ PROFILE_ROWS = 1 << 18
 NEIGHBOURS = 32
 """Partitions whose profiles are merged first."""
 
+COLUMNS_A_TASK = 4
+"""Columns whose profiles one task merges, about: starting a task costs more than merging a small profile."""
+
 ROWS = -1
 """The number in place of a column's that stands for rows: how many there were, and the sum of their hashes."""
 
@@ -46,7 +49,7 @@ def profiled(frame: Any, empty: TableProfile) -> tuple[TableProfile, RowsSeen]:
     rows = hashed(frame, names).withColumn(PART, functions.spark_partition_id())
     parts = mapped(rows, ProfileRows(names, tuple(empty.columns[name].missing for name in names)), PROFILE_SHAPE)
     for by in (("bucket", "field"), ("field",)):
-        parts = mapped(parts.repartition(len(names), *by), MergeProfiles(), PROFILE_SHAPE)
+        parts = mapped(parts.repartition(-(-len(names) // COLUMNS_A_TASK), *by), MergeProfiles(), PROFILE_SHAPE)
     answer = {row["field"]: row for row in collected(parts).to_pylist()}
     seen = RowsSeen(answer[ROWS]["n"], answer[ROWS]["checksum"]) if ROWS in answer else RowsSeen(0, 0)
     columns = {name: unpacked_profile(answer[j]["profile"]) for j, name in enumerate(names) if j in answer}
