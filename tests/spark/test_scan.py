@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import datetime
+import re
 from importlib import import_module
 from itertools import combinations
+from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
@@ -172,3 +174,17 @@ def test_names_that_spark_would_parse_are_only_names(spark):
 def test_large_files_are_read_by_several_tasks():
     files = pa.table({"path": ["a", "b"], "blocks": [130, 1]})
     assert _units(files) == (("a", 0, 64), ("a", 64, 128), ("a", 128, 130), ("b", 0, 1))
+
+
+def test_the_page_runs(spark, tmp_path, monkeypatch, capsys):
+    """The block of docs/howto/run-on-spark.md: test_documents runs no Spark."""
+    root = Path(__file__).parents[2]
+    (block,) = re.findall(r"^```py\n(.*?)^```$", (root / "docs" / "howto" / "run-on-spark.md").read_text("utf-8"), flags=re.MULTILINE | re.DOTALL)
+    (tmp_path / "examples").symlink_to(root / "examples")
+    monkeypatch.chdir(tmp_path)
+    code = block.replace('spark = SparkSession.builder.master("local[2]").getOrCreate()', "spark = SparkSession.getActiveSession()").replace(
+        '"examples/', f'"file:{tmp_path}/examples/'
+    )
+    exec(code, {})
+    assert capsys.readouterr().out.split()[0] == "32561"
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["examples"]
