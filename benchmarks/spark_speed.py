@@ -1,0 +1,146 @@
+"""Spark beside the same work without it: CPU time a row of the driver, the JVM and the workers together, on local[2].
+
+    python benchmarks/spark_speed.py [ROWS]
+
+Needs an environment with pyspark and Java (`make test-spark` makes one: .venv-spark/bin/python benchmarks/spark_speed.py). Adult's rows are drawn with
+replacement: ROWS (10^6) of them are scanned, coded, fitted and drawn, and ten times as many codes are counted from files, as workers write them. CPU time and
+not the clock is told, from /proc: neighbours on the machine slow the clock.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from itertools import combinations
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+from common import HERE, SCRATCH, save
+
+import chaffinch
+import chaffinch.spark as cs
+from chaffinch.counts.tally import CliqueTally
+from chaffinch.spark.blocks import _BLOCK, FileBlocks, block_of, codes_of
+from chaffinch.spark.counter import RowsSeen, SparkCounter
+
+TICKS = os.sysconf("SC_CLK_TCK")
+FILES = 8
+
+
+def tree_cpu() -> float:
+    """Return the CPU seconds of this process and of all below it, ended ones too."""
+    stats = {}
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit():
+            try:
+                fields = (entry / "stat").read_text().rpartition(")")[2].split()
+            except OSError:
+                continue
+            stats[int(entry.name)] = (int(fields[1]), sum(map(int, fields[11:15])))
+    ours, grown = {os.getpid()}, True
+    while grown:
+        more = {pid for pid, (parent, _) in stats.items() if parent in ours} - ours
+        ours, grown = ours | more, bool(more)
+    return sum(stats[pid][1] for pid in ours if pid in stats) / TICKS
+
+
+def measured(what: str, how: str, n_rows: int, work, *, warm: bool = True) -> tuple[object, list[object]]:
+    """Run some work, twice where it can be, and return what the last run gave and its row."""
+    if warm:
+        work()
+    before, start = tree_cpu(), time.perf_counter()
+    result = work()
+    cpu, clock = tree_cpu() - before, time.perf_counter() - start
+    row = [what, how, f"{n_rows:.0e}", round(cpu * 1e9 / n_rows), round(cpu, 2), round(clock, 1)]
+    print(*row, flush=True)
+    return result, row
+
+
+def code_files(table: chaffinch.Table, n_rows: int, folder: Path) -> FileBlocks:
+    """Return files of codes of rows drawn with replacement, as workers write them."""
+    rng, sizes = np.random.default_rng(1), table.schema.sizes
+    units = []
+    for number in range(FILES):
+        path, left = folder / f"{number}.arrow", n_rows // FILES
+        with pa.OSFile(str(path), "wb") as sink, pa.ipc.new_file(sink, _BLOCK) as writer:
+            blocks = 0
+            while left:
+                rows = rng.integers(0, table.n_rows, min(left, 1 << 16))
+                writer.write_batch(block_of(len(rows), 0, [table.codes[j][rows] for j in range(len(sizes))], sizes))
+                left, blocks = left - len(rows), blocks + 1
+        units.append((str(path), 0, blocks))
+    return FileBlocks(tuple(units))
+
+
+def pairs_beside(session, table: chaffinch.Table, blocks: FileBlocks, n_rows: int) -> list[list[object]]:
+    """Return the rows of counting all pairs from files of codes, on Spark and in a loop."""
+    pairs = list(combinations(table.schema.names, 2))
+    on_spark = SparkCounter(session.range(0, FILES, 1, FILES), blocks, table.schema, RowsSeen(n_rows // FILES * FILES, 0))
+
+    def alone() -> list[chaffinch.counts.Marginal]:
+        tally = CliqueTally(table.schema, pairs, threads=1, n_rows=n_rows)
+        for codes, _ in codes_of(blocks.read(iter([pa.record_batch({"id": list(range(FILES))})])), table.schema.sizes):
+            tally.add(codes)
+        return tally.marginals()
+
+    theirs, first = measured("105 pairs from code files", "one machine", n_rows, alone)
+    ours, second = measured("105 pairs from code files", "Spark", n_rows, lambda: on_spark.marginals(pairs))
+    assert all(a.same(b) for a, b in zip(ours, theirs, strict=True))
+    return [first, second]
+
+
+def main() -> None:
+    try:
+        from pyspark.sql import SparkSession
+    except ImportError:
+        print("Left out: pyspark is not installed here. make test-spark makes an environment with it.")
+        return
+    n_rows = int(float(sys.argv[1])) if len(sys.argv) > 1 else 10**6
+    SCRATCH.mkdir(exist_ok=True)
+    os.environ["PYSPARK_PYTHON"] = sys.executable
+    session = SparkSession.builder.master("local[2]").config("spark.ui.enabled", "false").config("spark.driver.memory", "1g").getOrCreate()
+    session.sparkContext.setLogLevel("OFF")
+    small = chaffinch.read(HERE.parent / "examples" / "data" / "adult_train.parquet")
+    rows: list[list[object]] = []
+    with TemporaryDirectory(dir=SCRATCH) as name:
+        folder = Path(name)
+        path = folder / "people.parquet"
+        drawn = small.data.take(pa.array(np.random.default_rng(0).integers(0, small.n_rows, n_rows)))
+        pq.write_table(drawn, path, row_group_size=max(1, n_rows // 8))
+        tiny = session.createDataFrame(small.data.slice(0, 2000).to_pandas()).repartition(4)  # starts workers and compiles, not counted
+        with cs.scan(tiny).coded(folder) as counter:
+            chaffinch.BayesNet(parents=1).fit(counter, seed=1)
+
+        frame = session.read.parquet(str(path))
+        scanned, row = measured("schema", "Spark", n_rows, lambda: cs.scan(frame))
+        rows.append(row)
+        rows.append(measured("schema", "one machine", n_rows, lambda: chaffinch.scan(path, {"age": "integer"}))[1])
+        counter, row = measured("rows to code files", "Spark", n_rows, lambda: scanned.coded(folder), warm=False)
+        rows.append(row)
+        with counter:
+            model, row = measured("fit from code files, 2 parents", "Spark", n_rows, lambda: chaffinch.BayesNet(parents=2).fit(counter, seed=7))
+            rows.append(row)
+        rows.append(measured("draw and write", "Spark, workers write", n_rows, lambda: cs.write(model, folder / "drawn", n_rows, seed=8))[1])
+
+        def write_alone() -> None:
+            writer = None
+            for batch in model.batches(n_rows, seed=8, threads=1):
+                writer = writer or pq.ParquetWriter(folder / "alone.parquet", batch.data.schema)
+                writer.write_table(batch.data)
+            writer.close()
+
+        rows.append(measured("draw and write", "one machine", n_rows, write_alone)[1])
+        spark_writes = cs.draw(model, n_rows, seed=8).write.mode("overwrite")
+        rows.append(measured("draw and write", "Spark's writer", n_rows, lambda: spark_writes.parquet(str(folder / "spark")))[1])
+
+        for many in (10 * n_rows, 50 * n_rows):
+            rows += pairs_beside(session, small, code_files(small, many, folder), many)
+    save("spark_speed", ["what", "how", "rows", "CPU ns a row", "CPU s", "clock s"], rows, "pyspark")
+
+
+if __name__ == "__main__":
+    main()
