@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import json
 import os
+import signal
 
 import numpy as np
 import pyarrow as pa
@@ -89,6 +90,15 @@ def test_the_folder_is_its_owners_and_goes_away_also_by_ctrl_c(tmp_path, coded):
         except (ValueError, KeyboardInterrupt):
             pass
         assert list(tmp_path.iterdir()) == []
+
+
+def test_a_scheduler_that_ends_the_process_leaves_nothing_behind(tmp_path):
+    before = signal.getsignal(signal.SIGTERM)
+    with pytest.raises(SystemExit) as ended, temporary_folder(tmp_path):
+        signal.raise_signal(signal.SIGTERM)
+    assert ended.value.code == 143
+    assert list(tmp_path.iterdir()) == []
+    assert signal.getsignal(signal.SIGTERM) == before
 
 
 def test_codes_of_other_schemas_versions_and_halves_are_refused(tmp_path, coded):

@@ -20,7 +20,9 @@ import hashlib
 import json
 import os
 import shutil
+import signal
 import tempfile
+import threading
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -220,7 +222,7 @@ class CodeCache:
 
 @contextlib.contextmanager
 def temporary_folder(beside: str | os.PathLike[str] | None = None, *, n_bytes: int = 0) -> Iterator[Path]:
-    """Give a new folder that only its owner can read, and remove it with all it holds when the block ends, also by an error or Ctrl-C.
+    """Give a new folder that only its owner can read, and remove it with all it holds when the block ends, also by an error, Ctrl-C or SIGTERM.
 
     It lies in the folder `beside`, else in that of the system for temporary files (`TMPDIR`). FileError where there is no room for `n_bytes`.
     """
@@ -236,9 +238,27 @@ def temporary_folder(beside: str | os.PathLike[str] | None = None, *, n_bytes: i
                 f"The code cache needs {n_bytes / 2**30:.1f} GiB, and '{place}' has {free / 2**30:.1f} GiB left. Set TMPDIR to a folder with more room, "
                 "or use --engine memory."
             )
-        yield folder
+        with _ending_on_sigterm():
+            yield folder
     finally:
         shutil.rmtree(folder, ignore_errors=True)
+
+
+@contextlib.contextmanager
+def _ending_on_sigterm() -> Iterator[None]:
+    """Have SIGTERM, which schedulers send, end the process as an exception does, so that it tidies up; unless somebody listens to it already."""
+    if threading.current_thread() is not threading.main_thread() or signal.getsignal(signal.SIGTERM) is not signal.SIG_DFL:
+        yield
+        return
+
+    def end(number: int, frame: object) -> None:
+        raise SystemExit(128 + number)
+
+    signal.signal(signal.SIGTERM, end)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
 
 
 @contextlib.contextmanager
