@@ -82,9 +82,11 @@ def test_counts_are_of_all_records_and_the_rest_says_of_which_sample(adult):
         assert abs(sample[side] - n / 4) < 6 * math.sqrt(n * 3 / 16)
     assert plain["learning"]["settings"]["records"] == "sample"
     assert plain["tvd"]["2"]["settings"]["records"] == "all"
-    sentence = files.about.notes[0]
-    assert sentence.startswith("Of all records: Relations of pairs (phi_k),")
-    assert f"Of a sample of {sample['original']:,} of 4,000 original, {sample['synthetic']} of 3,500 synthetic" in sentence
+    first, second, third, *_ = files.about.notes
+    assert first.startswith("Of all records: Relations of pairs (phi_k),")
+    assert second.startswith("Of a sample: ")
+    assert third.startswith(f"The sample has {sample['original']:,} of 4,000 original, {sample['synthetic']} of 3,500 synthetic")
+    assert sample["sentences"] == [first, second, third]
     assert type(files).from_dict(plain).about.sample == files.about.sample
     again = chaffinch.utility(
         chaffinch.scan(adult["original"]), adult["synthetic"], adult["holdout"], label="income", models=["nb"], repeats=1, seed=3, sample_rows=1000

@@ -160,7 +160,7 @@ def risk(
         show_attacks(result)
     if not quiet:
         show_risk(report, html, scenario=not verbose)
-        show_lines("" if result.about.sample is None else result.about.notes[0])
+        show_lines("" if result.about.sample is None else " ".join(result.about.sample.sentences))
     end(result.lower_bound, allowed)
 
 

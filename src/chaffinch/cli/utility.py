@@ -112,7 +112,7 @@ def utility(
     if verbose:
         show_verdict(result.verdict)
     show_worth(report, html)
-    show_lines("" if result.about.sample is None else result.about.notes[0])
+    show_lines("" if result.about.sample is None else " ".join(result.about.sample.sentences))
 
 
 def utility_settings(

@@ -116,7 +116,7 @@ def _columns(about: UtilityAbout) -> Iterator[Block]:
         notes.insert(0, f"Not measured: {', '.join(shown(name, 40) for name in left_out[:MOST_NOTES])}.")
     if notes:
         rest = [f"And {len(notes) - MOST_NOTES} more, in the JSON."] if len(notes) > MOST_NOTES else []
-        yield Listing((*(shown(note, 240) for note in notes[:MOST_NOTES]), *rest))
+        yield Listing((*(shown(note, 400) for note in notes[:MOST_NOTES]), *rest))
 
 
 def _definitions(result: UtilityResult) -> PageTable:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
@@ -33,7 +33,7 @@ HOW: Mapping[ChosenBy, str] = {
 
 @dataclass(frozen=True)
 class SampledRecords:
-    """How many records of each table a sample has, masked, of how many, how they were chosen, and whether it has the whole tables."""
+    """How many records of each table a sample has, masked, of how many, how they were chosen, whether it has the whole tables, and words for it all."""
 
     chosen_by: ChosenBy = "place"
     whole: bool = False
@@ -43,6 +43,7 @@ class SampledRecords:
     of_original: int | str | None = None
     of_synthetic: int | str | None = None
     of_holdout: int | str | None = None
+    sentences: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, sample: Mapping[str, Table], files: Mapping[str, LongTable], chosen_by: ChosenBy, threshold: int) -> SampledRecords:
@@ -52,18 +53,18 @@ class SampledRecords:
             return [masked_count(tables[side].n_rows, threshold) if side in files else None for side in ("original", "synthetic", "holdout")]
 
         whole = all(sample[side].n_rows == files[side].n_rows for side in sample)
-        return cls(chosen_by, whole, *rows(sample), *rows(files))
+        (original, synthetic, holdout), (of_original, of_synthetic, of_holdout) = rows(sample), rows(files)
+        return cls(chosen_by, whole, original, synthetic, holdout, of_original, of_synthetic, of_holdout)
 
-    def sentence(self, of_all: Sequence[str], of_sample: Sequence[str]) -> str:
-        """Return which figures are of all records, and which of the sample, which is described."""
-        first = f"Of all records: {listed(list(of_all))}. " if of_all else ""
-        if not of_sample:
-            return first.strip()
-        if self.whole:
-            return f"Of all records: {listed([*of_all, *of_sample])}."
+    def saying(self, of_all: Sequence[str], of_sample: Sequence[str], *more: str) -> SampledRecords:
+        """Return the sample with sentences that say which figures are of all records and which of it, what it is, and more where it is not whole."""
+        if self.whole or not of_sample:
+            return replace(self, sentences=(f"Of all records: {listed([*of_all, *of_sample])}.",))
         sides = (("original", self.original, self.of_original), ("synthetic", self.synthetic, self.of_synthetic), ("holdout", self.holdout, self.of_holdout))
         sizes = ", ".join(f"{_number(n)} of {_number(total)} {name}" for name, n, total in sides if total is not None)
-        return f"{first}Of a sample of {sizes} records, {HOW[self.chosen_by]}: {listed(list(of_sample))}."
+        said = [f"Of all records: {listed(list(of_all))}."] if of_all else []
+        said += [f"Of a sample: {listed(list(of_sample))}.", f"The sample has {sizes} records, {HOW[self.chosen_by]}."]
+        return replace(self, sentences=(*said, *(sentence for sentence in more if sentence)))
 
 
 def _number(n: int | str | None) -> str:

@@ -22,7 +22,7 @@ from .shapes import TableShapes
 from .sweep import Sweep
 from .verdict import VerdictRow, ladder, ladder_plot, verdict
 
-__all__ = ["ColumnSummary", "TableSummary", "UtilityAbout", "UtilityResult", "sampled_sentence"]
+__all__ = ["ColumnSummary", "TableSummary", "UtilityAbout", "UtilityResult", "saying_of"]
 
 FORMAT = "chaffinch-utility"
 VERSION = 1
@@ -198,13 +198,13 @@ class UtilityResult:
         return f"{html_table(HEAD, self._rows())}{ladder_plot('utility-ladder', steps) if steps else ''}"
 
 
-def sampled_sentence(sample: SampledRecords, results: Mapping[str, Result]) -> str:
-    """Return which metrics are of all records and which of a sample."""
-    titles = {"all": [], "sample": []}  # type: dict[str, list[str]]
+def saying_of(sample: SampledRecords, results: Mapping[str, Result]) -> SampledRecords:
+    """Return a sample with sentences that say which metrics are of all records and which of it."""
+    titles: dict[str, list[str]] = {"all": [], "sample": []}
     for metric in METRICS:
         if metric.name in results:
             titles[results[metric.name].settings["records"]].append(metric.title)
-    return sample.sentence(titles["all"], titles["sample"])
+    return sample.saying(titles["all"], titles["sample"])
 
 
 def _numbers(row: VerdictRow) -> Iterable[str | None]:

@@ -29,7 +29,7 @@ from ..table.table import Table
 from .files import MARGINALS, RESAMPLE, run_of_files
 from .metric import METRICS, UtilityRun, asked_metrics, left_out
 from .mu import Norm
-from .result import ColumnSummary, TableSummary, UtilityAbout, UtilityResult, sampled_sentence
+from .result import ColumnSummary, TableSummary, UtilityAbout, UtilityResult, saying_of
 from .settings import UtilitySettings, Weights
 from .shapes import shapes_of
 
@@ -176,7 +176,8 @@ def _about(source: Table | Scan, run: UtilityRun, seed: Seed, results: Mapping[s
     sample = None
     if run.files is not None:
         sample = SampledRecords.of({"original": run.original, **run.tables}, run.files, "place", run.settings.threshold)
-        notes = (sampled_sentence(sample, results), *notes)
+        sample = saying_of(sample, results)
+        notes = (*sample.sentences, *notes)
     return UtilityAbout(
         original=TableSummary(rows(whole.original), len(whole.original.schema.names)),
         synthetic=TableSummary(rows(whole.tables["synthetic"])),

@@ -105,9 +105,12 @@ def test_counts_are_of_all_records_and_the_sample_is_said(adult, memory, memory_
     sample = plain["about"]["sample"]
     assert (sample["of_original"], sample["of_synthetic"], sample["of_holdout"], sample["chosen_by"], sample["whole"]) == (3000, 2800, 1500, "values", False)
     assert {attack["measure"]: attack["records"] for attack in plain["attacks"]}["gcap_vote"] == "sample"
-    assert plain["about"]["notes"][0].startswith("Of all records: CAP, DCAP, DiSCO, TCAP (matched_rows). Of a sample of ")
-    assert "GCAP" in plain["about"]["notes"][0]
-    assert "memorisation tests, equal rows" in plain["about"]["notes"][0]
+    assert plain["about"]["notes"][:2] == [
+        "Of all records: CAP, DCAP, DiSCO, TCAP (matched_rows).",
+        "Of a sample: GCAP, mean score, GCAP, majority vote, Naive Bayes, memorisation tests, equal rows, intervals, excesses and p-values.",
+    ]
+    assert plain["about"]["notes"][2].startswith("The sample has ")
+    assert "finds less in it" in plain["about"]["notes"][3]
     assert type(files).from_dict(plain).about.sample == files.about.sample
     assert {**of_files(adult, sample_rows=1000).to_dict(), "run": 0} == {**plain, "run": 0}
     assert files.secrets["records"].startswith("a sample")
@@ -136,7 +139,7 @@ def test_a_table_with_few_distinct_rows_is_sampled_by_place_and_that_is_said(tmp
     assert found.about.sample.chosen_by == "place"
     assert 300 < found.about.sample.original < 500
     assert found.memorisation is None
-    assert "may miss copies" in found.about.notes[0]
+    assert "may miss copies" in found.about.notes[4]
     whole = chaffinch.risk(tmp_path / "a", tmp_path / "b", tmp_path / "c", **options)
     assert [near(mine.value, theirs.value) for mine, theirs in zip(found.attacks, whole.attacks, strict=True)][:4] == [True] * 4
 
@@ -150,7 +153,7 @@ def test_without_keys_memorisation_tests_alone(adult):
     files = of_files(adult, keys=[], sensitive=[], attackers=None, sample_rows=500)
     assert files.attacks == ()
     assert files.memorisation_tests
-    assert files.about.notes[0].startswith("Of a sample of")
+    assert files.about.notes[0].startswith("Of a sample: memorisation tests")
 
 
 @pytest.mark.parametrize(

@@ -48,6 +48,10 @@ WHOLE_RECORDS = "Someone knows the whole record of a person and wants to know wh
 """The scenario of memorisation tests."""
 
 
+THIN = "It holds fewer synthetic rows near a person than the whole table: what looks for near rows finds less in it."
+LUMPY = "Rows are alike so often that no slice of rows is a fair share of them: tests of whole rows look at a part of the synthetic table, and may miss copies."
+"""What is said of samples: that they are thin, and where copies of people in them may be left out."""
+
 ONE_ROW_EACH = "People have several rows: of each person one row, drawn at random, was attacked."
 """What is said where rows of one person are not independent."""
 
@@ -195,9 +199,9 @@ def _measured_files(
     run, attacks, family = _attacked(data, questions, settings, root, threads, progress)
     attacks = tuple(replace(attack, records=attack.records or "sample") for attack in attacks)
     tests = run.tested(family, settings.threshold)
-    sentence = _sample_sentence(sample, attacks, tests)
+    sample = _saying(sample, attacks, tests)
     about = about_risk(
-        settings, questions, seed, original=0, synthetic=[0], holdout=None if holdout is None else 0, data=data, notes=(sentence, ONE_SYNTHESIS)
+        settings, questions, seed, original=0, synthetic=[0], holdout=None if holdout is None else 0, data=data, notes=(*sample.sentences, ONE_SYNTHESIS)
     )
     rows = {side: AttackedTable(n) for side, n in (("original", sample.of_original), ("synthetic", sample.of_synthetic), ("holdout", sample.of_holdout))}
     about = replace(
@@ -211,20 +215,15 @@ def _measured_files(
     return without_small(result.named(original=None, synthetic=names) if names else result, settings.threshold)
 
 
-def _sample_sentence(sample: SampledRecords, attacks: Sequence[Attack], tests: Sequence[MemorisationFinding]) -> str:
-    """Return which figures are of all records, and which of the sample."""
+def _saying(sample: SampledRecords, attacks: Sequence[Attack], tests: Sequence[MemorisationFinding]) -> SampledRecords:
+    """Return a sample with sentences that say which figures are of all records, which of it, and what it may miss."""
     titles: dict[str, list[str]] = {"all": [], "sample": []}
     for attack in attacks:
         titles[attack.records or "sample"].append(attack.title)
     whole, some = (list(dict.fromkeys(titles[of])) for of in ("all", "sample"))
     some += ["memorisation tests, equal rows"] if tests else []
     some += ["intervals, excesses and p-values"] if attacks else []
-    lumpy = (
-        " Rows are alike so often that no slice of rows is a fair share of them: tests of whole rows look at a part of the synthetic table, and may miss copies."
-        if sample.chosen_by == "place" and not sample.whole and tests
-        else ""
-    )
-    return sample.sentence(whole, some) + lumpy
+    return sample.saying(whole, some, THIN, LUMPY if sample.chosen_by == "place" and tests else "")
 
 
 def people_of(original: Table, holdout: Any, seed: np.random.SeedSequence) -> tuple[Table, Any]:
