@@ -3,21 +3,30 @@
 from __future__ import annotations
 
 import contextlib
+import json
+import os
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-__all__ = ["Progress", "Stages", "in_notebook", "plain_lines", "progress_bar", "seconds_left", "silent", "watched"]
+__all__ = ["WRITTEN_TO", "Progress", "Stages", "in_notebook", "plain_lines", "progress_bar", "progress_file", "seconds_left", "silent", "watched"]
 
 SAID_FROM = 10.0
 """Seconds from which on a run says its stages where no terminal watches: shorter ones are silent."""
 
 KNOWN_FROM = 2.0
 """Seconds of a stage from which on the work that was measured tells how long the rest takes."""
+
+WRITTEN_TO = "CHAFFINCH_PROGRESS"
+"""The variable of the environment that names a file to write progress to, for a program that started this one."""
+
+EVERY = 0.2
+"""Seconds between two writings of that file, at the least."""
 
 Progress = Callable[[str, float], None]
 """Called with what is being done and the share done, 0 to 1 (or -1 when the end is not known)."""
@@ -73,6 +82,32 @@ def plain_lines(write: Callable[[str], object], clock: Callable[[], float] = tim
     yield show
 
 
+@contextlib.contextmanager
+def progress_file(path: str | os.PathLike[str], clock: Callable[[], float] = time.monotonic) -> Iterator[Progress]:
+    """Give a `Progress` that keeps a small JSON file up to date: what is being done, the share done, seconds so far, seconds left.
+
+    A reader finds a whole file at any time. What cannot be written is left out: progress stops no run.
+    """
+    target, start = Path(path), clock()
+    part = target.with_name(f".{target.name}.part")
+    said, since, last = "", start, start - EVERY
+
+    def show(stage: str, share: float) -> None:
+        nonlocal said, since, last
+        now = clock()
+        if stage == said and now - last < EVERY:
+            return
+        if stage != said:
+            said, since = stage, now
+        last = now
+        words = {"doing": stage, "share": round(share, 4), "seconds": round(now - start, 1), "left": seconds_left(share, now - since)}
+        with contextlib.suppress(OSError):
+            part.write_text(json.dumps(words), encoding="utf-8")
+            os.replace(part, target)
+
+    yield show
+
+
 def in_notebook() -> bool:
     """Return whether a notebook's kernel runs this: it shows what is displayed, and keeps no log."""
     shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
@@ -96,8 +131,13 @@ def progress_bar(*, quiet: bool = False, console: Console | None = None, plain: 
     """Give a `Progress` that draws a bar on standard error when a terminal watches; otherwise `plain` lines of a long run, or nothing.
 
     The bar is of what is being done, the clock beside it of the whole run: it goes on from one stage to the next, and while a stage
-    reports nothing. What is left is of what is being done, told from the part that is done.
+    reports nothing. What is left is of what is being done, told from the part that is done. Where a program that started this one named a file for
+    it (`WRITTEN_TO`), that is kept up to date instead.
     """
+    if written := os.environ.get(WRITTEN_TO):
+        with progress_file(written) as show_file:
+            yield show_file
+        return
     if quiet or not (sys.stderr.isatty() if console is None else console.is_terminal or console.is_jupyter):
         if quiet or not plain:
             yield silent

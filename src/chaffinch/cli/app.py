@@ -25,6 +25,7 @@ from .fit import fit
 from .help import RegistryCommand, stopped
 from .inspect import inspect
 from .ledger import ledger
+from .open import open_page
 from .plan import plan
 from .release import release
 from .risk import risk
@@ -63,6 +64,7 @@ for command in (
     check,
 ):
     app.command(cls=RegistryCommand)(configurable(command) if command in LONG else command)
+app.command("open", cls=RegistryCommand)(open_page)
 app.add_typer(tree)
 app.add_typer(attack)
 

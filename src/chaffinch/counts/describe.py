@@ -5,10 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from .._base.html import html_table
 from .._base.masking import THRESHOLD, masked_count
 from .._base.plain import to_plain
-from ..table.codec import Categories
+from ..table.codec import Categories, Intervals
 from ..table.encode import level_labels
 from ..table.read import open_table
 from ..table.schema import Column
@@ -19,11 +22,16 @@ from .memory import MemoryCounter
 __all__ = ["ColumnDescription", "Description", "describe"]
 
 MOST_COMMON = 5
+MOST_CELLS = 24
+"""Bars of a small picture of a column, at the most."""
 
 
 @dataclass(frozen=True)
 class ColumnDescription:
-    """One column: `missing` and the counts in `common` are rounded, and small ones hidden."""
+    """One column: `missing` and the counts in `common` and `cells` are rounded, and small ones hidden.
+
+    `cells` are bars of a small picture: numbers from low to high, levels by their size, and none has a name.
+    """
 
     name: str
     kind: str
@@ -33,6 +41,7 @@ class ColumnDescription:
     missing: int | str
     common: tuple[tuple[str, int | str], ...]
     reason: str
+    cells: tuple[int | str, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data."""
@@ -100,4 +109,44 @@ def _column(column: Column, marginal: Marginal | None, threshold: int) -> Column
     level_names = level_labels(column)
     common = tuple((level_names[code], masked_count(values[code], threshold)) for code in shown[:MOST_COMMON])
     missing = masked_count(counts[codec.n_values :].sum(), threshold)
-    return ColumnDescription(column.name, kind, column.role, column.type, codec.size, missing, common, column.reason)
+    bars = tuple(masked_count(count, threshold) for count in (_largest(values) if isinstance(codec, Categories) else _spread(values, codec)))
+    return ColumnDescription(column.name, kind, column.role, column.type, codec.size, missing, common, column.reason, bars)
+
+
+def _largest(counts: NDArray[Any]) -> list[float]:
+    """Return counts of levels as at most `MOST_CELLS` bars: the largest first, all others in the last."""
+    ranked = -np.sort(-counts)
+    if len(ranked) <= MOST_CELLS:
+        return [float(count) for count in ranked]
+    return [*map(float, ranked[: MOST_CELLS - 1]), float(ranked[MOST_CELLS - 1 :].sum())]
+
+
+def _spread(counts: NDArray[Any], codec: Intervals) -> list[float]:
+    """Return counts of bins and atoms as bars of one width from low to high, each bin spread evenly over the bars that it reaches into.
+
+    The outermost bars hold what lies far beyond the middle half of the records: no extreme stretches the picture.
+    """
+    low, high = codec.ranges()
+    order = np.argsort(low + high, kind="stable")
+    low, high, counts = low[order], high[order], counts[order].astype(float)
+    if not counts.sum():
+        return []
+    below = np.cumsum(counts) / counts.sum()
+    lower, upper = (int(min(np.searchsorted(below, share), len(high) - 1)) for share in (0.25, 0.75))
+    reach = 1.5 * max(high[upper] - low[lower], 1e-12)
+    ends = np.linspace(max(low[0], low[lower] - reach), min(high[-1], high[upper] + reach), MOST_CELLS + 1)
+    if ends[-1] <= ends[0]:
+        return [float(counts.sum())]
+    cuts = np.clip(ends, ends[0], ends[-1])
+    bars = np.zeros(MOST_CELLS)
+    for one, other, count in zip(low, high, counts, strict=True):
+        if other <= one:  # an atom, or a bin of one value
+            bars[min(max(int(np.searchsorted(cuts, one, side="right")) - 1, 0), MOST_CELLS - 1)] += count
+            continue
+        one, other = (float(np.clip(end, ends[0], ends[-1])) for end in (one, other))
+        if other <= one:
+            bars[0 if other <= ends[0] else MOST_CELLS - 1] += count
+            continue
+        shared = np.clip(np.minimum(cuts[1:], other) - np.maximum(cuts[:-1], one), 0.0, None)
+        bars += count * shared / shared.sum()
+    return [float(count) for count in bars]

@@ -1,0 +1,89 @@
+"""The page as one application: its screens, its files, its guard."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+from collections.abc import AsyncIterator, Callable
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+from starlette.applications import Starlette
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+from starlette.responses import PlainTextResponse, Response
+from starlette.routing import Route
+
+from .._base.errors import ChaffinchError
+from .guard import Guard, Keys
+from .jobs import Queue
+from .page import Page, go
+from .places import Places
+from .project import Project
+from .screens import attackers, columns, comparing, deciding, opening, outputs, promise, result, running
+
+__all__ = ["page_of"]
+
+STATIC = {
+    "report.css": ("chaffinch.report", "templates/page.css", "text/css"),
+    "web.css": ("chaffinch.web", "static/web.css", "text/css"),
+    "icon.svg": ("chaffinch.web", "static/icon.svg", "image/svg+xml"),
+    "htmx.min.js": ("chaffinch.web", "static/htmx.min.js", "text/javascript"),
+}
+"""The files that the page loads, by name: nothing else is served from a folder."""
+
+Screen = Callable[[Page, Request], Response]
+
+ROUTES: tuple[tuple[str, str, Screen], ...] = (
+    ("GET", "/open", opening.show), ("POST", "/open", opening.choose), ("GET", "/columns", columns.show), ("GET", "/columns/live", columns.live),
+    ("POST", "/columns", columns.save), ("POST", "/columns/text", columns.save_text), ("GET", "/attackers", attackers.show),
+    ("POST", "/attackers", attackers.save), ("GET", "/promise", promise.show), ("POST", "/promise", promise.save), ("GET", "/runs", running.show),
+    ("GET", "/runs/live", running.live), ("POST", "/runs", running.start), ("POST", "/runs/{number:int}/stop", running.stop),
+    ("POST", "/runs/{number:int}/start", running.again), ("GET", "/result", result.last), ("GET", "/result/{number:int}", result.show),
+    ("GET", "/result/{number:int}/report", result.report), ("POST", "/result/{number:int}/edge", result.edge), ("GET", "/compare", comparing.show),
+    ("POST", "/compare/{number:int}/back", comparing.back), ("GET", "/decide", deciding.show), ("POST", "/decide/{number:int}", deciding.decide),
+    ("POST", "/decide/{number:int}/second", deciding.second), ("POST", "/outputs", outputs.start), ("GET", "/outputs/{number:int}", outputs.show),
+    ("POST", "/outputs/{number:int}", outputs.decide),
+)  # fmt: skip
+
+
+def page_of(project: Project, places: Places, *, keys: Keys, hosts: frozenset[str], first: Path | None = None) -> Guard:
+    """Return the page of a project behind its guard; with a file, that is opened at once."""
+    page = Page(project, places, Queue(project.path("runs")), keys)
+
+    @contextlib.asynccontextmanager
+    async def alive(_app: Starlette) -> AsyncIterator[None]:
+        page.queue.open()
+        if first is not None:
+            await run_in_threadpool(opening.opened, page, first)
+        yield
+        page.queue.close()
+
+    routes = [Route(path, _answered(page, screen), methods=[method]) for method, path, screen in ROUTES]
+    routes += [Route("/", lambda _request: go("/columns" if page.choices.source else "/open")), Route("/static/{name}", _file)]
+    return Guard(Starlette(routes=routes, lifespan=alive), keys, hosts)
+
+
+def _answered(page: Page, screen: Screen) -> Callable[[Request], Any]:
+    """Return what answers a request with a screen: in a thread of its own, and with a fault said in our words."""
+
+    @functools.wraps(screen)
+    async def answer(request: Request) -> Response:
+        try:
+            return await run_in_threadpool(screen, page, request)
+        except ChaffinchError as error:
+            return page.show("fault.html.j2", step="", alert=str(error), status=400, context={"back": request.url.path})
+        except Exception as error:  # a traceback may hold values
+            words = f"Internal fault: {type(error).__name__}. This is a defect in Chaffinch; what was chosen is kept."
+            return page.show("fault.html.j2", step="", alert=words, status=500, context={"back": "/"})
+
+    return answer
+
+
+def _file(request: Request) -> Response:
+    held = STATIC.get(request.path_params["name"])
+    if held is None:
+        return PlainTextResponse("There is no such file.", status_code=404)
+    package, path, kind = held
+    return Response(files(package).joinpath(path).read_bytes(), media_type=kind)

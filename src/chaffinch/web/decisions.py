@@ -1,0 +1,119 @@
+"""What was decided, by whom and on what: a record, and for what may leave a folder with the table, its page and the record, and nothing else."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+import shutil
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Literal, get_args
+
+from .. import __version__
+from .._base.errors import FileError, InputError, unknown_name
+from .._base.safe_files import filling, write_text
+from .project import read_json
+
+__all__ = ["RECORD", "Checker", "DecisionRecord", "approve", "confirm", "other_name", "put_down", "read_records"]
+
+FORMAT, VERSION = "chaffinch-decision", 1
+RECORD = "decision.json"
+Word = Literal["approved", "rejected", "returned"]
+
+
+@dataclass(frozen=True)
+class Checker:
+    """Somebody who decided, and when."""
+
+    name: str
+    time: str
+
+    @classmethod
+    def now(cls, name: str) -> Checker:
+        """Return a checker of this moment; raise for one without a name."""
+        plain = " ".join(name.split())
+        if not 2 <= len(plain) <= 120:
+            raise InputError("A decision has a name under it: give yours, in 2 to 120 characters.")
+        return cls(plain, datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"))
+
+
+@dataclass(frozen=True, kw_only=True)
+class DecisionRecord:
+    """A decision: the word, the reason, who made it, on which run, and what is needed still."""
+
+    number: int
+    run: int
+    word: str
+    reason: str
+    checkers: tuple[Checker, ...]
+    waiting: bool
+    """Whether a second name is needed before anything leaves."""
+
+
+def other_name(name: str, before: Sequence[Checker]) -> Checker:
+    """Return a second checker; raise where it is the first one, however spelled."""
+    checker = Checker.now(name)
+    if _letters(checker.name) in {_letters(one.name) for one in before}:
+        raise InputError("The second checker must be another person than the first.")
+    return checker
+
+
+def _letters(name: str) -> str:
+    return re.sub(r"[\W_]+", "", name.casefold())
+
+
+def put_down(folder: Path, word: str, *, run: int, reason: str, checkers: Sequence[Checker], waiting: bool, about: Mapping[str, Any]) -> None:
+    """Write a record into the folder of a decision."""
+    if word not in get_args(Word):
+        raise unknown_name("decision", word, get_args(Word))
+    if not reason.strip() or len(reason) > 4000:
+        raise InputError("A decision has a reason: write one, in at most 4,000 characters.")
+    write_text(folder / RECORD, _text(word, run, reason, checkers, waiting, about), mode=0o600)
+
+
+def approve(folder: Path, tables: Sequence[Path], page: str, *, run: int, reason: str, checkers: Sequence[Checker], about: Mapping[str, Any]) -> None:
+    """Fill the folder of a decision: tables, their page that may leave, and the record with their hashes; all of them or none."""
+    if not tables or not all(path.is_file() for path in tables):
+        raise FileError("The table of this run is not there any more. Run it again.")
+    with filling(folder) as part:
+        hashes = {}
+        for path in tables:
+            shutil.copyfile(path, part / path.name)
+            hashes[path.name] = _hash(part / path.name)
+        (part / "page.html").write_text(page, encoding="utf-8")
+        hashes["page.html"] = _hash(part / "page.html")
+        (part / RECORD).write_text(_text("approved", run, reason, checkers, False, {**about, "files": hashes}), encoding="utf-8")
+
+
+def confirm(path: Path) -> DecisionRecord | None:
+    """Return the record in a folder; None where there is none."""
+    held = read_json(path / RECORD)
+    if held is None or held.get("format") != FORMAT:
+        return None
+    checkers = tuple(Checker(str(one.get("name", "")), str(one.get("time", ""))) for one in held.get("checkers", ()))
+    return DecisionRecord(
+        number=int(path.name), run=int(held.get("run", 0)), word=str(held.get("decision", "")), reason=str(held.get("reason", "")), checkers=checkers,
+        waiting=bool(held.get("waiting_for_a_second_checker")),
+    )  # fmt: skip
+
+
+def read_records(root: Path) -> list[DecisionRecord]:
+    """Return all decisions of a project, the newest first."""
+    found = [confirm(one) for one in sorted(root.iterdir(), reverse=True) if one.name.isdigit()]
+    return [one for one in found if one is not None]
+
+
+def _text(word: str, run: int, reason: str, checkers: Sequence[Checker], waiting: bool, about: Mapping[str, Any]) -> str:
+    record = {
+        "format": FORMAT, "version": VERSION, "decision": word, "reason": reason.strip(), "checkers": [vars(one) for one in checkers],
+        "waiting_for_a_second_checker": waiting, "run": run, "chaffinch": __version__, **about,
+    }  # fmt: skip
+    return json.dumps(record, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def _hash(path: Path) -> str:
+    with open(path, "rb") as handle:
+        return hashlib.file_digest(handle, "sha256").hexdigest()

@@ -1,0 +1,209 @@
+"""Jobs: what runs, waits, ended or was stopped, told from files alone; and the one queue that starts them."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from .._base.errors import InputError
+from .project import read_json, write_json
+
+__all__ = ["Job", "Queue", "State"]
+
+State = Literal["waiting", "running", "done", "refused", "failed", "stopped", "lost"]
+"""`refused`: a policy said no, and everything was written. `lost`: its process ended without a word."""
+
+AT_A_TIME = 1
+"""Runs that are worked on at once: each uses all cores."""
+
+
+@dataclass(frozen=True)
+class Job:
+    """One job, in its folder."""
+
+    folder: Path
+
+    @property
+    def number(self) -> int:
+        """Its number in the project."""
+        return int(self.folder.name) if self.folder.name.isdigit() else 0
+
+    @property
+    def words(self) -> list[str]:
+        """The words of its command."""
+        held = read_json(self.folder / "job.json") or {}
+        return [str(word) for word in held.get("words", ())]
+
+    @property
+    def kind(self) -> str:
+        """What it is: release, check or look."""
+        return (self.words or [""])[0]
+
+    @property
+    def state(self) -> State:
+        """How it stands."""
+        ended = read_json(self.folder / "ended.json")
+        if ended is not None:
+            if (self.folder / "stop").exists() and ended.get("code") != 0:
+                return "stopped"
+            return {0: "done", 1: "refused", 130: "stopped"}.get(ended.get("code", 2), "failed")  # type: ignore[return-value]
+        started = read_json(self.folder / "started.json")
+        if started is None:
+            if (self.folder / "stop").exists():
+                return "stopped"
+            begun = read_json(self.folder / "begun.json")
+            return "waiting" if begun is None else "running" if _alive(begun) else "lost"
+        return "running" if _alive(started) or time.time() - started.get("time", 0.0) < 2.0 else "lost"
+
+    @property
+    def progress(self) -> dict[str, Any]:
+        """What is being done, the share done, seconds so far and left."""
+        return read_json(self.folder / "progress.json") or {"doing": "starting", "share": -1, "seconds": 0, "left": None}
+
+    @property
+    def said(self) -> str:
+        """What the command said at its end."""
+        return str((read_json(self.folder / "ended.json") or {}).get("said", ""))
+
+    @property
+    def written(self) -> Path:
+        """Where its results are."""
+        return self.folder / "out"
+
+    def start(self) -> subprocess.Popen[bytes]:
+        """Start it, in a session of its own: it goes on when the page ends."""
+        process = subprocess.Popen(
+            [sys.executable, "-m", "chaffinch.web.worker", str(self.folder)], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL, start_new_session=True, cwd=self.folder,
+        )  # fmt: skip
+        write_json(self.folder / "begun.json", {"pid": process.pid, "time": time.time()})
+        return process
+
+    def stop(self, patience: float = 15.0) -> None:
+        """Stop it as Ctrl-C does, so that nothing half-written stays; after some seconds by force."""
+        (self.folder / "stop").touch(mode=0o600)
+        begun = read_json(self.folder / "begun.json")
+        if begun is None or self.state != "running":
+            return
+        for way, wait in ((signal.SIGINT, patience), (signal.SIGTERM, 5.0), (signal.SIGKILL, 5.0)):
+            with contextlib.suppress(OSError):
+                os.killpg(begun["pid"], way)
+            until = time.monotonic() + wait
+            while time.monotonic() < until:
+                if self.state != "running":
+                    return
+                time.sleep(0.05)
+
+
+def _alive(who: dict[str, Any]) -> bool:
+    """Whether a process runs still: one of the same number that began at another time is not it."""
+    pid = who.get("pid")
+    if not isinstance(pid, int) or pid <= 1:
+        return False
+    try:
+        with contextlib.suppress(ChildProcessError):
+            os.waitpid(pid, os.WNOHANG)  # one of our own that has ended would count as there
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except OSError:
+        return False
+    began = _began(pid)
+    return began is None or began <= float(who.get("time", 0.0)) + 5.0
+
+
+def _began(pid: int) -> float | None:
+    """When a process began, in seconds of the clock; None where the system does not tell."""
+    try:
+        ticks = int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[19])
+        uptime = float(Path("/proc/uptime").read_text().split()[0])
+    except (OSError, ValueError, IndexError):
+        return None
+    return time.time() - uptime + ticks / os.sysconf("SC_CLK_TCK")
+
+
+class Queue:
+    """Starts jobs one after the other, in the order of their numbers; a look at a file does not wait.
+
+    What waited when the page ended is not started by itself when it is opened again: somebody asks for it once more.
+    """
+
+    def __init__(self, runs: Path) -> None:
+        self.runs = runs
+        self._asked: set[Path] = set()
+        self._lock = threading.Lock()
+        self._wake = threading.Event()
+        self._ended = False
+        self._thread = threading.Thread(target=self._work, daemon=True, name="queue")
+
+    def open(self) -> None:
+        """Begin to work."""
+        self._thread.start()
+
+    def close(self) -> None:
+        """Start nothing more; what runs goes on."""
+        self._ended = True
+        self._wake.set()
+
+    def jobs(self) -> list[Job]:
+        """Return all runs, in the order of their numbers."""
+        return [Job(one) for one in sorted(self.runs.iterdir()) if one.name.isdigit() and (one / "job.json").exists()]
+
+    def job(self, number: int) -> Job:
+        """Return a run by its number."""
+        found = Job(self.runs / f"{number:04d}")
+        if not (found.folder / "job.json").exists():
+            raise InputError(f"There is no run {number}.")
+        return found
+
+    def ask(self, folder: Path, words: Sequence[str]) -> Job:
+        """Put a new job at the end of the queue."""
+        write_json(folder / "job.json", {"words": list(words), "time": time.time()})
+        self.again(Job(folder))
+        return Job(folder)
+
+    def again(self, job: Job) -> None:
+        """Ask for a job that waits to be started."""
+        with self._lock:
+            self._asked.add(job.folder)
+        self._wake.set()
+
+    def look(self, folder: Path, words: Sequence[str]) -> Job:
+        """Start a job at once, beside the queue."""
+        folder.mkdir(mode=0o700, exist_ok=True)
+        for name in ("begun.json", "started.json", "ended.json", "progress.json", "stop"):
+            (folder / name).unlink(missing_ok=True)
+        write_json(folder / "job.json", {"words": list(words), "time": time.time()})
+        Job(folder).start()
+        return Job(folder)
+
+    def is_asked(self, job: Job) -> bool:
+        """Whether a job that waits is going to be started."""
+        with self._lock:
+            return job.folder in self._asked
+
+    def _work(self) -> None:
+        while not self._ended:
+            self._wake.wait(timeout=0.5)
+            self._wake.clear()
+            with contextlib.suppress(OSError):
+                self._start_next()
+
+    def _start_next(self) -> None:
+        with self._lock:
+            states = {job.folder: job.state for job in self.jobs()}
+            if sum(state == "running" for state in states.values()) >= AT_A_TIME:
+                return
+            ready = [folder for folder, state in states.items() if state == "waiting" and folder in self._asked]
+            if ready:
+                Job(ready[0]).start()
+                self._asked.discard(ready[0])  # after it began: nobody sees it neither asked for nor begun

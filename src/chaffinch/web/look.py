@@ -1,0 +1,73 @@
+"""Looks at a file once: what each column is, small counts hidden, and a schema to edit. `python -m chaffinch.web.look FILE FOLDER [OPTION VALUE ...]`."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from .._base.errors import ChaffinchError
+from .._base.progress import Progress, progress_bar
+from .._base.safe_files import write_text
+from ..counts import StreamCounter
+from ..counts import describe as describe_counter
+from ..table import FileOptions, Scan, Schema, scan, schema_text
+from ..table.personal.detect import PERSONAL, undecided
+from .project import write_json
+
+__all__ = ["look", "sparse"]
+
+
+def look(source: str, folder: Path, options: FileOptions, progress: Progress) -> None:
+    """Write `columns.json` and `schema.toml` for a file; no value in either that fewer than ten records share."""
+    scanned = scan(source, progress=progress, **options)
+    described = describe_counter(StreamCounter(scanned, progress=progress), notes=tuple(str(note) for note in scanned.notes if note.what != PERSONAL))
+    columns = {**described.to_dict(), "source": source, "file": _understood(scanned), "personal": _personal(scanned.schema)}
+    text = schema_text(sparse(scanned.schema), source=Path(source).name)
+    for place in (folder / "look" / "schema.toml", folder / "schema.toml"):  # as it was found, and to be edited
+        place.parent.mkdir(mode=0o700, exist_ok=True)
+        write_text(place, text, mode=0o600)
+    write_json(folder / "columns.json", columns)
+
+
+def sparse(schema: Schema) -> Schema:
+    """Return a schema with kinds, roles, types and rules, and without levels, bins and bounds, which are found anew when it is used."""
+    return replace(
+        schema,
+        columns=tuple(replace(one, codec=None, levels=None, labels=(), edges=None, atoms=None, bounds=None, other=False) for one in schema),
+    )
+
+
+def _understood(scanned: Scan) -> dict[str, Any]:
+    """How the file was read, in words for a person."""
+    layout = scanned.source.layout
+    decimals = {column.decimal for column in scanned.schema if column.kind == "float"} if scanned.source.text else set()
+    words = {
+        "format": layout.format, "table": layout.table, "encoding": layout.encoding, "delimiter": {"\t": "tab", " ": "space"}.get(layout.delimiter, layout.delimiter),
+        "decimal sign": " and ".join(sorted(decimals)), "names of columns in line": str(layout.line) if layout.header and scanned.source.text else "",
+    }  # fmt: skip
+    return {name: word for name, word in words.items() if word}
+
+
+def _personal(schema: Schema) -> dict[str, str]:
+    """Columns that look as if they said who somebody is, each with the reason, as far as nobody decided on them."""
+    return {name: str(evidence) for name, evidence in undecided(schema).items()}
+
+
+def main(words: Sequence[str]) -> int:
+    """Look at a file as a program of its own; return its exit code."""
+    source, folder, *rest = words
+    options: Any = dict(zip(rest[::2], rest[1::2], strict=True))
+    try:
+        with progress_bar() as progress:
+            look(source, Path(folder), options, progress)
+    except ChaffinchError as error:
+        print(f"Error: {error}", file=sys.stderr)
+        return 2
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

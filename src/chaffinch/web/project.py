@@ -1,0 +1,206 @@
+"""A project: one folder of plain files, readable by its owner alone, that holds everything the page knows.
+
+    project.toml      what was chosen: the file, the holdout, limits, the promise
+    schema.toml       what columns are: kinds, roles, what becomes of those that say who somebody is
+    columns.json      what was understood of the file, small counts hidden
+    runs/0001/        a run: its choices as they were, the command, how far it is, what it said and what it wrote
+    decisions/0001/   what was decided, with the table and its page where it may leave
+
+The page may be closed, killed and opened again: nothing is held anywhere else.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import tomllib
+from dataclasses import dataclass, fields, replace
+from pathlib import Path
+from typing import Any
+
+from .._base.errors import FileError, InputError, unknown_name
+from .._base.safe_files import read_small, write_text
+
+__all__ = ["Choices", "Project", "as_toml", "default_folder", "read_json", "write_json"]
+
+FORMAT, VERSION = "chaffinch-project", 1
+MOST = 4 << 20
+
+
+@dataclass(frozen=True, kw_only=True)
+class Choices:
+    """What a project's runs are made with. Roles of columns stand in the schema.
+
+    Parameters
+    ----------
+    source, holdout
+        The table, and people who are not in it.
+    encoding, delimiter, decimal
+        How a text file is read, where that is said.
+    declared
+        Whether the schema was edited, and is followed in all that it says; its roles are followed in any case.
+    max_excess
+        The limit: how much more an attacker may learn of people in the table than of others.
+    epsilon, delta, domain, ledger
+        The promise, the schema that declares the domain for it (what is not declared is found with noise), and the project ledger that it is
+        charged to.
+    require, forbid
+        Edges of the network that must be or must not be, as PARENT:CHILD.
+    thorough
+        Whether everything is measured, in ten times the time.
+    seed
+        For results that can be had again.
+    second
+        Whether an approval needs a second name.
+    """
+
+    source: str = ""
+    holdout: str = ""
+    encoding: str = ""
+    delimiter: str = ""
+    decimal: str = ""
+    declared: bool = False
+    max_excess: float | None = None
+    epsilon: float | None = None
+    delta: float | None = None
+    domain: str = ""
+    ledger: str = ""
+    require: tuple[str, ...] = ()
+    forbid: tuple[str, ...] = ()
+    thorough: bool = False
+    seed: int | None = None
+    second: bool = False
+
+
+def as_toml(choices: Choices) -> str:
+    """Return choices as TOML; what was not chosen is left out."""
+    from ..table.schema_file import toml_value
+
+    lines = ["# What was chosen in `chaffinch open`. Roles of columns stand in schema.toml.", f'format = "{FORMAT}"', f"version = {VERSION}"]
+    for one in fields(choices):
+        value = getattr(choices, one.name)
+        if value != one.default:
+            lines.append(f"{one.name} = {toml_value(list(value) if isinstance(value, tuple) else value)}")
+    return "\n".join(lines) + "\n"
+
+
+def _choices_from(text: str, name: str) -> Choices:
+    try:
+        data = tomllib.loads(text)
+    except (tomllib.TOMLDecodeError, RecursionError, ValueError):
+        raise InputError(f"'{name}' is not valid TOML. Mend it, or remove it and choose again.") from None
+    if data.pop("format", None) != FORMAT or data.pop("version", None) != VERSION:
+        raise InputError(f"'{name}' is no project of this release: it must say format = \"{FORMAT}\" and version = {VERSION}.")
+    kinds = {one.name: _KINDS[str(one.type)] for one in fields(Choices)}
+    chosen: dict[str, Any] = {}
+    for key, value in data.items():
+        if key not in kinds:
+            raise unknown_name(f"key in '{name}'", key, kinds)
+        if isinstance(value, bool) != (kinds[key] is bool) or not isinstance(value, kinds[key]):
+            raise InputError(f"'{name}': {key} is not as it should be. Mend it, or remove the line.")
+        chosen[key] = tuple(map(str, value)) if isinstance(value, list) else value
+    return Choices(**chosen)
+
+
+_KINDS: dict[str, Any] = {"str": str, "bool": bool, "float | None": (int, float), "int | None": int, "tuple[str, ...]": list}
+"""What TOML has for each kind of choice."""
+
+
+@dataclass(frozen=True)
+class Project:
+    """The folder of a project."""
+
+    folder: Path
+
+    @classmethod
+    def at(cls, folder: Path) -> Project:
+        """Return the project in a folder, which is made if need be, for its owner alone.
+
+        Raises
+        ------
+        FileError
+            If the folder belongs to something else, or cannot be made.
+        """
+        new = not folder.exists()
+        try:
+            folder.mkdir(mode=0o700, parents=False, exist_ok=True)
+            if not new and not (folder / "project.toml").exists() and any(folder.iterdir()):
+                raise FileError(f"'{folder}' has files and is no project. Name a new folder: --project FOLDER.")
+            folder.chmod(0o700)
+            for name in ("runs", "decisions"):
+                (folder / name).mkdir(mode=0o700, exist_ok=True)
+        except OSError as error:
+            if isinstance(error, FileError):
+                raise
+            raise FileError(f"Cannot make '{folder}': {error.strerror or 'the system refused'}. Name another: --project FOLDER.") from None
+        project = cls(folder.resolve())
+        if not project.path("project.toml").exists():
+            project.save(Choices())
+        project.choices()
+        return project
+
+    def path(self, *names: str) -> Path:
+        """Return the path of a file in the folder."""
+        return self.folder.joinpath(*names)
+
+    def choices(self) -> Choices:
+        """Return what was chosen."""
+        path = self.path("project.toml")
+        return _choices_from(read_small(path, what="project", most=MOST, next_step="`chaffinch open` makes one."), str(path))
+
+    def save(self, choices: Choices) -> None:
+        """Keep what was chosen."""
+        write_text(self.path("project.toml"), as_toml(choices), mode=0o600)
+
+    def change(self, **changes: Any) -> Choices:
+        """Change some choices, and return all."""
+        changed = replace(self.choices(), **changes)
+        self.save(changed)
+        return changed
+
+    def schema_text(self) -> str:
+        """Return the schema as it is written; empty where there is none yet."""
+        path = self.path("schema.toml")
+        return read_small(path, what="schema", most=MOST, next_step="Open a file first.") if path.exists() else ""
+
+    def columns(self) -> dict[str, Any] | None:
+        """Return what was understood of the file; None before it was looked at."""
+        return read_json(self.path("columns.json"))
+
+    def use_again(self, folder: Path) -> None:
+        """Go back to the choices that a run was made with."""
+        for name in ("project.toml", "schema.toml", "columns.json"):
+            if (kept := folder / name).exists():
+                write_text(self.path(name), kept.read_text("utf-8"), mode=0o600)
+
+    def next_folder(self, kind: str) -> Path:
+        """Make and return the folder of the next run or decision, by a number of its own."""
+        root = self.path(kind)
+        number = max((int(one.name) for one in root.iterdir() if one.name.isdigit()), default=0)
+        while True:
+            number += 1
+            try:
+                (folder := root / f"{number:04d}").mkdir(mode=0o700)
+            except FileExistsError:
+                continue
+            return folder
+
+
+def read_json(path: Path) -> dict[str, Any] | None:
+    """Return a small JSON file; None where there is none, or it is not whole."""
+    try:
+        data = json.loads(path.read_text("utf-8")) if path.stat().st_size <= 256 << 20 else None
+    except (OSError, ValueError, RecursionError):
+        return None
+    return data if isinstance(data, dict) else None
+
+
+def write_json(path: Path, data: dict[str, Any]) -> None:
+    """Write plain data for the owner alone, wholly or not at all."""
+    write_text(path, json.dumps(data, indent=1, ensure_ascii=False, allow_nan=False) + "\n", mode=0o600)
+
+
+def default_folder(place: Path) -> Path:
+    """Return where a project goes unless somebody says it: beside what was opened where that can be written to, else here."""
+    beside = place if place.is_dir() else place.parent
+    return (beside if os.access(beside, os.W_OK) else Path.cwd()) / "chaffinch-project"

@@ -1,0 +1,61 @@
+"""Who might attack: what an outsider may know and wants to know, people who are not in the table, and the limit."""
+
+from __future__ import annotations
+
+import math
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from ..._base.errors import ChaffinchError, InputError
+from ..commands import release_words
+from ..page import Form, Page, form_of, go
+
+__all__ = ["number_in", "save", "show"]
+
+
+def show(page: Page, request: Request) -> Response:
+    """Return the screen."""
+    return _shown(page)
+
+
+def _shown(page: Page, alert: str = "") -> Response:
+    choices, roles, columns = page.choices, page.roles, page.project.columns()
+    if columns is None:
+        raise InputError("The columns are not known yet. Open a file, and look at its columns first.")
+    words = release_words(choices, roles, page.project.path("schema.toml"), page.project.path("runs", "NEW"))
+    context = {"choices": choices, "roles": roles, "rows": columns["rows"]}
+    return page.show("attackers.html.j2", step="attackers", commands=[words], alert=alert, status=400 if alert else 200, context=context)
+
+
+def save(page: Page, request: Request) -> Response:
+    """Keep the holdout and the limits."""
+    form = form_of(request)
+    try:
+        holdout = form.word("holdout")
+        path = str(page.places.inside(holdout)) if holdout else ""
+        if path and path == page.choices.source:
+            raise InputError("The holdout is the table itself. Name a file with other people, or none.")
+        limit = number_in(form, "max_excess", "The limit", low=0.0, high=1.0)
+        roles = page.roles
+        if limit is not None and not (roles.keys and roles.sensitive):
+            raise InputError("A limit needs an attack: give a column the role key and one the role sensitive first.")
+        page.project.change(holdout=path, max_excess=limit, thorough=bool(form.word("thorough")), second=bool(form.word("second")))
+    except ChaffinchError as error:
+        return _shown(page, str(error))
+    return go("/promise")
+
+
+def number_in(form: Form, name: str, what: str, *, low: float, high: float = math.inf, above: bool = False) -> float | None:
+    """Return the number in a field within its limits (above the low one, if so said); None where the field is empty."""
+    word = form.word(name, 40)
+    if not word:
+        return None
+    try:
+        value = float(word.replace(",", "."))
+    except ValueError:
+        raise InputError(f"{what} must be a number. Got '{word}'.") from None
+    if not (low < value <= high if above else low <= value <= high):
+        rest = "" if math.isinf(high) else f" and at most {high:g}"
+        raise InputError(f"{what} must be {'above' if above else 'at least'} {low:g}{rest}. Got {word}.")
+    return value

@@ -1,0 +1,161 @@
+"""Columns: what each is taken for and why, a small picture of it, what it is for; and the schema beside, in step."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from markupsafe import Markup
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, Response
+
+from ..._base.errors import ChaffinchError, InputError, unknown_name
+from ..._base.safe_files import write_text
+from ..._base.svg import GREY, SERIES, picture
+from ...table.schema import KINDS, ROLES, Column, Schema
+from ...table.schema_file import schema_from_toml
+from ...table.suggest import suggested_role
+from ..commands import describe_words
+from ..page import Form, Page, form_of, go
+from ..roles import CHOSEN, differs, with_entry
+from .opening import look_again, looked
+
+__all__ = ["live", "save", "save_text", "show"]
+
+WIDE, TALL = 120.0, 34.0
+DECISIONS = ("", "drop", "fake", "keep")
+
+
+@dataclass(frozen=True)
+class _ColumnRow:
+    """One column as the screen shows it."""
+
+    place: int
+    name: str
+    kind: str
+    reason: str
+    role: str
+    suggested: str
+    picture: Markup
+    missing: str
+    personal: str
+    output: str
+
+
+def show(page: Page, request: Request) -> Response:
+    """Return the screen; while the file is being looked at, how far that is."""
+    return _shown(page)
+
+
+def live(page: Page, request: Request) -> Response:
+    """Return how far the look at the file is; once it is done, the whole screen is loaded again."""
+    job = looked(page)
+    if job is None or job.state != "running":
+        return HTMLResponse("", headers={"HX-Refresh": "true"})
+    return HTMLResponse(page.environment.get_template("looking.html.j2").render(progress=job.progress))
+
+
+def _shown(page: Page, alert: str = "", text: str | None = None) -> Response:
+    choices, columns, job = page.choices, page.project.columns(), looked(page)
+    if not choices.source:
+        raise InputError("No file is open. Open one first.")
+    if columns is None and (job is None or job.state == "stopped"):
+        look_again(page)
+        job = looked(page)
+    if columns is None and job is not None and job.state not in ("running", "waiting"):
+        alert = alert or job.said.strip().removeprefix("Error: ") or "The file could not be looked at."
+    written = page.project.schema_text()
+    context: dict[str, Any] = {
+        "columns": columns, "progress": None if columns is not None or job is None else job.progress, "text": written if text is None else text,
+        "rows": [] if columns is None else _rows(columns, schema_from_toml(written, name="schema.toml")), "kinds": KINDS, "roles": CHOSEN,
+        "decisions": DECISIONS, "failed": columns is None and bool(alert), "declared": choices.declared,
+    }  # fmt: skip
+    return page.show("columns.html.j2", step="columns", commands=[describe_words(choices)], alert=alert, status=400 if alert else 200, context=context)
+
+
+def _rows(columns: dict[str, Any], schema: Schema) -> list[_ColumnRow]:
+    personal = columns.get("personal", {})
+    known = {column.name: column for column in schema}
+    rows = []
+    for place, held in enumerate(columns["columns"]):
+        name = held["name"]
+        column = known.get(name)
+        role = column.role if column is not None else held["role"]
+        idea = None if column is None else suggested_role(column)
+        rows.append(
+            _ColumnRow(
+                place, name, column.kind if column is not None else held["kind"], held["reason"], role,
+                f"perhaps {idea.role}: {idea.reason}" if idea is not None and role == "other" and name not in personal else "",
+                _bars(f"cells-{place}", name, held.get("cells", ())), str(held["missing"]), personal.get(name, ""),
+                column.output if column is not None and column.output in DECISIONS else "",
+            )
+        )  # fmt: skip
+    return rows
+
+
+def _bars(key: str, name: str, cells: list[int | str]) -> Markup:
+    """A column as small bars; a dashed stub where there are few records, which is not said how few."""
+    counts = [cell if isinstance(cell, int) else None for cell in cells]
+    most = max((count for count in counts if count), default=1)
+    wide = WIDE / max(len(cells), 1)
+    body = []
+    for i, count in enumerate(counts):
+        high = 3.0 if count is None else (TALL - 4) * count / most
+        box = f'x="{i * wide + 0.5:.1f}" y="{TALL - high - 1:.1f}" width="{max(wide - 1, 1):.1f}" height="{high:.1f}"'
+        body.append(f'<rect {box} fill="none" stroke="{GREY}" stroke-dasharray="2 2"/>' if count is None else f'<rect {box} fill="{SERIES[0][0]}"/>')
+    body.append(f'<path d="M0 {TALL - 0.5}H{WIDE}" stroke="{GREY}"/>')
+    return picture(key, WIDE, TALL, title=f"{name}: how records spread", desc=f"{len(cells)} bars, rounded; few records are not told apart", body=body)
+
+
+def save(page: Page, request: Request) -> Response:
+    """Keep kinds, roles and decisions as the form says."""
+    form, columns, text = form_of(request), page.project.columns(), page.project.schema_text()
+    if columns is None:
+        raise InputError("The file is still being looked at.")
+    try:
+        schema = schema_from_toml(text, name="schema.toml")
+        for place, held in enumerate(columns["columns"]):
+            text = _with_row(text, schema[held["name"]], place, form)
+        _keep(page, text)
+    except ChaffinchError as error:
+        return _shown(page, str(error))
+    return go("/attackers" if form.word("next") else "/columns")
+
+
+def _with_row(text: str, column: Column, place: int, form: Form) -> str:
+    """The schema with what the form says of a column: only what it changes is written."""
+    output, kind, role = (form.word(f"{what}-{place}", 20) for what in ("output", "kind", "role"))
+    if output and output not in DECISIONS:
+        raise unknown_name("decision", output, DECISIONS[1:])
+    if kind and kind not in KINDS:
+        raise unknown_name("kind", kind, KINDS)
+    if role and role not in ROLES:
+        raise unknown_name("role", role, ROLES)
+    for key, new, old in (("output", output, column.output), ("kind", kind, column.kind), ("role", role, column.role)):
+        sent = bool(form.words(f"{key}-{place}"))
+        if sent and new != old:
+            text = with_entry(text, column.name, key, new)
+    return text
+
+
+def save_text(page: Page, request: Request) -> Response:
+    """Keep the schema as it was edited as text."""
+    text = form_of(request).text("text")
+    try:
+        _keep(page, text)
+    except ChaffinchError as error:
+        return _shown(page, str(error), text)
+    return go("/columns")
+
+
+def _keep(page: Page, text: str) -> None:
+    schema = schema_from_toml(text, name="schema.toml")
+    columns = page.project.columns() or {"columns": []}
+    names = [held["name"] for held in columns["columns"]]
+    known = {column.name for column in schema}
+    if absent := [name for name in names if name not in known]:
+        raise InputError(f"The schema has no entry for column '{absent[0]}'. Columns that are to be left out have output = \"drop\".")
+    looked_at = page.project.path("look", "schema.toml")
+    original = looked_at.read_text("utf-8") if looked_at.exists() else text
+    write_text(page.project.path("schema.toml"), text, mode=0o600)
+    page.project.change(declared=differs(text, original))

@@ -1,0 +1,112 @@
+"""Decide: approve, reject or return a run, with a reason and a name; a second checker where one is asked for. Nothing is ticked before."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from ..._base.errors import ChaffinchError, InputError
+from ..decisions import Checker, approve, confirm, other_name, put_down, read_records
+from ..jobs import Job
+from ..page import Page, form_of, go
+from .result import finished, report_of_run
+
+__all__ = ["decide", "second", "show"]
+
+
+def show(page: Page, request: Request) -> Response:
+    """Return the screen: runs to decide on, what was decided, and outputs to check."""
+    asked = request.query_params.get("run", "")
+    return _shown(page, int(asked) if asked.isdigit() else None)
+
+
+def _shown(page: Page, chosen: int | None = None, alert: str = "", form: dict[str, str] | None = None) -> Response:
+    done = finished(page)
+    job = next((one for one in done if one.number == chosen), done[0] if done else None)
+    answers: Any = () if job is None else report_of_run(job).get("decision", {}).get("answers", ())
+    context = {
+        "done": [one.number for one in done], "job": job, "answers": answers, "records": read_records(page.project.path("decisions")),
+        "second": page.choices.second, "form": {"word": "", "reason": "", "name": "", **(form or {})}, "checks": [one for one in reversed(page.queue.jobs()) if one.kind == "check"],
+        "policy": _policy(job), "folder": page.project.path("decisions"),
+    }  # fmt: skip
+    return page.show("decide.html.j2", step="decide", alert=alert, status=400 if alert else 200, context=context)
+
+
+def _policy(job: Job | None) -> dict[str, Any]:
+    """The limit that a run was held against, and whether it keeps to it."""
+    policy = {} if job is None else (report_of_run(job).get("risk") or {}).get("policy") or {}
+    return {key: policy[key] for key in ("max_excess", "passed") if policy.get(key) is not None}
+
+
+def decide(page: Page, request: Request) -> Response:
+    """Keep a decision; an approval that needs no second name fills its folder."""
+    form, job = form_of(request), page.queue.job(request.path_params["number"])
+    word, reason, name = form.word("word", 20), form.text("reason"), form.word("name", 200)
+    try:
+        checker = Checker.now(name)
+        if not reason.strip():
+            raise InputError("A decision has a reason: write one.")
+        if word not in ("approved", "rejected", "returned"):
+            raise InputError("Choose one: approve, reject or return.")
+        _decided(page, job, word, reason, checker)
+    except ChaffinchError as error:
+        return _shown(page, job.number, str(error), {"word": word, "reason": reason, "name": name})
+    return go("/decide")
+
+
+def _decided(page: Page, job: Job, word: str, reason: str, checker: Checker) -> None:
+    about = _about(job)  # raises before anything is written where there is no result
+    waiting = word == "approved" and page.choices.second
+    folder = page.project.next_folder("decisions")
+    try:
+        if word == "approved" and not waiting:
+            _fill(folder, job, reason, (checker,), about)
+        else:
+            put_down(folder, word, run=job.number, reason=reason, checkers=(checker,), waiting=waiting, about=about)
+    except ChaffinchError:
+        folder.rmdir()
+        raise
+
+
+def second(page: Page, request: Request) -> Response:
+    """Confirm an approval under a second name, or refuse it."""
+    form = form_of(request)
+    folder = page.project.path("decisions", f"{request.path_params['number']:04d}")
+    record = confirm(folder)
+    if record is None or not record.waiting:
+        raise InputError("There is no such approval that waits for a second checker.")
+    job = page.queue.job(record.run)
+    try:
+        checkers = (*record.checkers, other_name(form.word("name", 200), record.checkers))
+        reason, word = form.text("reason").strip(), form.word("word", 20)
+        if word not in ("approved", "rejected"):
+            raise InputError("Choose one: approve or reject.")
+        if word == "rejected" and not reason:
+            raise InputError("A decision has a reason: write one.")
+        both = f"{record.reason}\n{checkers[-1].name}: {reason}" if reason else record.reason
+        if word == "approved":
+            _fill(folder, job, both, checkers, _about(job))
+        else:
+            put_down(folder, word, run=job.number, reason=both, checkers=checkers, waiting=False, about=_about(job))
+    except ChaffinchError as error:
+        return _shown(page, job.number, str(error))
+    return go("/decide")
+
+
+def _fill(folder: Path, job: Job, reason: str, checkers: tuple[Checker, ...], about: dict[str, Any]) -> None:
+    from ...report.page import render
+
+    tables = sorted(path for path in (job.written / "to-release").iterdir() if path.is_file())
+    approve(folder, tables, render(report_of_run(job), public=True), run=job.number, reason=reason, checkers=checkers, about=about)
+
+
+def _about(job: Job) -> dict[str, Any]:
+    """What a record says of the run: the limit and whether it is kept to, versions, and the command, names of files without their folders."""
+    data = report_of_run(job)
+    run = data.get("run") or {}
+    return {"policy": _policy(job), "versions": run.get("versions", {}), "made": run.get("date", ""), "command": run.get("command", "")}
+
+

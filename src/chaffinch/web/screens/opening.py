@@ -1,0 +1,78 @@
+"""Open: a file by its path or by looking for it, and what was understood of it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from ..._base.errors import ChaffinchError, InputError
+from ..commands import describe_words
+from ..jobs import Job
+from ..page import Page, form_of, go
+from ..project import Choices
+
+__all__ = ["choose", "look_again", "looked", "opened", "show"]
+
+READING = ("encoding", "delimiter", "decimal")
+
+
+def show(page: Page, request: Request) -> Response:
+    """Return the screen: the folder, and the file that is open."""
+    return _shown(page, request.query_params.get("folder", ""))
+
+
+def _shown(page: Page, folder: str, alert: str = "") -> Response:
+    choices = page.choices
+    if folder == "" and choices.source:
+        folder = str(Path(choices.source).parent)
+    try:
+        listing = page.places.listing(folder)
+    except ChaffinchError as error:
+        listing, alert = page.places.listing(), alert or str(error)
+    context = {"listing": listing, "choices": choices, "columns": page.project.columns(), "looking": looked(page)}
+    commands = [describe_words(choices)] if choices.source else []
+    return page.show("open.html.j2", step="open", commands=commands, alert=alert, status=400 if alert else 200, context=context)
+
+
+def choose(page: Page, request: Request) -> Response:
+    """Open the file that was named."""
+    form = form_of(request)
+    reading = {name: form.word(name, 40) for name in READING}
+    try:
+        path = page.places.inside(form.word("path"))
+        if path.is_dir() and not form.word("as_table"):
+            return _shown(page, str(path))
+        opened(page, path, **reading)
+    except ChaffinchError as error:
+        return _shown(page, "", str(error))
+    return go("/columns")
+
+
+def opened(page: Page, path: Path, **reading: str) -> None:
+    """Make a file the one of the project: what was chosen for another is put away, and it is looked at."""
+    same = page.choices.source == str(path)
+    changed = {name: word for name, word in reading.items()}
+    page.project.save(Choices(**{**({} if not same else vars(page.choices)), "source": str(path), **changed}))
+    if not same or reading:
+        for name in ("columns.json", "schema.toml"):
+            page.project.path(name).unlink(missing_ok=True)
+    if page.project.columns() is None:
+        look_again(page)
+
+
+def look_again(page: Page) -> None:
+    """Look at the file of the project in a process of its own."""
+    choices = page.choices
+    if not choices.source:
+        raise InputError("Open a file first.")
+    folder = page.project.path("look")
+    reading = [word for name in READING if (value := getattr(choices, name)) for word in (name, value)]
+    page.queue.look(folder, ["look", choices.source, str(page.project.folder), *reading])
+
+
+def looked(page: Page) -> Job | None:
+    """Return the look at the file, whether it goes on or ended; None where there was none."""
+    job = Job(page.project.path("look"))
+    return job if job.words else None

@@ -1,0 +1,97 @@
+"""Outputs of others: a file of outputs or an ACRO folder is checked, and each output approved or rejected by a person."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from ..._base.errors import ChaffinchError, InputError
+from ..commands import check_words
+from ..decisions import RECORD, Checker, put_down
+from ..jobs import Job
+from ..page import Form, Page, form_of, go
+from ..project import read_json
+from .result import body_of
+
+__all__ = ["decide", "show", "start"]
+
+
+def start(page: Page, request: Request) -> Response:
+    """Check a file of outputs or an ACRO folder."""
+    form = form_of(request)
+    path = page.places.inside(form.word("path"))
+    folder = page.project.next_folder("runs")
+    (folder / "out").mkdir(mode=0o700)
+    page.queue.ask(folder, check_words(page.choices, page.roles, path, folder / "out"))
+    return go("/runs")
+
+
+def show(page: Page, request: Request) -> Response:
+    """Return the screen of a check."""
+    return _shown(page, page.queue.job(request.path_params["number"]))
+
+
+def _shown(page: Page, job: Job, alert: str = "") -> Response:
+    data = _checked(job)
+    context = {"number": job.number, "summary": data.get("summary", ()), "body": body_of(job.written / "check.html"), "about": data.get("about", {})}
+    return page.show("outputs.html.j2", step="decide", commands=[job.words], alert=alert, status=400 if alert else 200, context=context)
+
+
+def _checked(job: Job) -> dict[str, Any]:
+    data = read_json(job.written / "check.json") if job.kind == "check" else None
+    if data is None:
+        raise InputError(f"Run {job.number} is no check that came to an end.")
+    return data
+
+
+def decide(page: Page, request: Request) -> Response:
+    """Keep what was decided of each output; for an ACRO folder, in a copy of it too."""
+    form, job = form_of(request), page.queue.job(request.path_params["number"])
+    data = _checked(job)
+    try:
+        checker = Checker.now(form.word("name", 200))
+        decided = [_decision(form, place, one["output"]) for place, one in enumerate(data["summary"])]
+        words = {one["decision"] for one in decided}
+        folder = page.project.next_folder("decisions")
+        try:
+            put_down(
+                folder, "approved" if words == {"approved"} else "rejected" if words == {"rejected"} else "returned", run=job.number,
+                reason=form.text("reason").strip() or "See each output.", checkers=(checker,), waiting=False,
+                about={"outputs": decided, "policy": data["rules"]["policy"], "policy_hash": data["rules"]["policy_hash"], "versions": data["run"]["versions"]},
+            )  # fmt: skip
+            if (source := Path(job.words[1])).is_dir():
+                _write_back(source, folder, decided, checker)
+        except ChaffinchError:
+            for file in folder.iterdir():
+                file.unlink()
+            folder.rmdir()
+            raise
+    except ChaffinchError as error:
+        return _shown(page, job, str(error))
+    return go("/decide")
+
+
+def _decision(form: Form, place: int, output: str) -> dict[str, str]:
+    word, reason = form.word(f"word-{place}", 20), form.word(f"reason-{place}", 2000)
+    if word not in ("approved", "rejected"):
+        raise InputError(f"Say of each output whether it is approved: '{output}' is open.")
+    if word == "rejected" and not reason:
+        raise InputError(f"Say why '{output}' is rejected.")
+    return {"output": output, "decision": word, "reason": reason}
+
+
+def _write_back(source: Path, folder: Path, decided: list[dict[str, str]], checker: Checker) -> None:
+    """Put each decision into a copy of an ACRO folder, as a comment on its output: no status in it is changed."""
+    from ...outputs.readers.acro.read import read_acro
+    from ...outputs.readers.acro.write import write_back
+
+    known = {one.uid for one in read_acro(source).results}
+    said = {one["output"]: f"{one['decision']} by {checker.name}, {checker.time}" + (f": {one['reason']}" if one["reason"] else "") for one in decided}
+    write_back(
+        source, folder / "acro", report=folder / RECORD, assessed={uid: words for uid, words in said.items() if uid in known},
+        summary=f"{sum(one['decision'] == 'approved' for one in decided)} of {len(decided)} outputs were approved.",
+        failed=any(one["decision"] == "rejected" for one in decided),
+    )  # fmt: skip

@@ -1,0 +1,123 @@
+"""Run: what runs, how far it is and what waits; start, stop, start again. All of it is told from files, so a reload changes nothing."""
+
+from __future__ import annotations
+
+import shutil
+from dataclasses import dataclass
+from typing import Any
+
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, Response
+
+from ..._base.errors import ChaffinchError, InputError
+from ..commands import release_words
+from ..jobs import Job
+from ..page import Page, form_of, go
+from .promise import balance
+
+__all__ = ["RunRow", "again", "live", "rows_of", "show", "start", "stop"]
+
+WORDS = {
+    "waiting": "waits", "running": "runs", "done": "done", "refused": "done, and above the limit", "failed": "failed", "stopped": "stopped",
+    "lost": "ended without a word",
+}  # fmt: skip
+"""How a run stands, in words."""
+
+
+@dataclass(frozen=True)
+class RunRow:
+    """One run as the screen shows it."""
+
+    number: int
+    state: str
+    words: str
+    doing: str
+    share: float
+    left: str
+    said: str
+    asked: bool
+    kind: str
+
+
+def rows_of(page: Page) -> list[RunRow]:
+    """Return all runs, the newest first."""
+    return [_row(page, job) for job in reversed(page.queue.jobs())]
+
+
+def _row(page: Page, job: Job) -> RunRow:
+    asked = page.queue.is_asked(job)  # before its state: once it is not asked for any more, it has begun
+    state, progress = job.state, job.progress
+    left = progress.get("left")
+    said = job.said.strip().removeprefix("Error: ") if state in ("failed", "lost") else ""
+    return RunRow(
+        job.number, state, WORDS[state], str(progress.get("doing", "")), float(progress.get("share", -1)),
+        f"about {left:.0f} s left of this" if isinstance(left, int | float) else f"{progress.get('seconds', 0):.0f} s so far", said[-2000:],
+        asked, job.kind,
+    )  # fmt: skip
+
+
+def show(page: Page, request: Request) -> Response:
+    """Return the screen."""
+    return _shown(page)
+
+
+def live(page: Page, request: Request) -> Response:
+    """Return the list of runs alone, which the screen asks for again and again while something runs."""
+    return HTMLResponse(page.environment.get_template("runs_list.html.j2").render(**_context(page)))
+
+
+def _context(page: Page) -> dict[str, Any]:
+    rows = rows_of(page)
+    return {"rows": rows, "busy": any(row.state in ("running", "waiting") and (row.state == "running" or row.asked) for row in rows), "form_key": page.keys.form}
+
+
+def _shown(page: Page, alert: str = "", *, confirm: bool = False) -> Response:
+    choices, roles = page.choices, page.roles
+    words = release_words(choices, roles, page.project.path("schema.toml"), page.project.path("runs", "NEW", "out"))
+    undecided = _undecided(page)
+    spent = () if choices.epsilon is None else balance(page)
+    rest = {key: value for key, value in _context(page).items() if key != "form_key"}
+    context = {**rest, "choices": choices, "roles": roles, "confirm": confirm, "undecided": undecided, "balance": spent}
+    return page.show("runs.html.j2", step="runs", commands=[words] if choices.source else [], alert=alert, status=400 if alert else 200, context=context)
+
+
+def _undecided(page: Page) -> list[str]:
+    """Columns that look as if they said who somebody is, and nobody decided on them."""
+    columns = page.project.columns() or {}
+    decided = {name for name, _ in page.roles.decisions}
+    return [name for name in columns.get("personal", {}) if name not in decided]
+
+
+def start(page: Page, request: Request) -> Response:
+    """Start a run with the choices as they are; one that spends a budget is asked for twice."""
+    form, choices = form_of(request), page.choices
+    try:
+        if page.project.columns() is None:
+            raise InputError("The columns are not known yet. Open a file, and look at its columns first.")
+        if undecided := _undecided(page):
+            raise InputError(f"Say first what becomes of column '{undecided[0]}', which looks as if it said who somebody is: see Columns.")
+        if choices.epsilon is not None and form.word("spend") != f"{choices.epsilon:g}":
+            return _shown(page, confirm=True)
+        folder = page.project.next_folder("runs")
+        for name in ("project.toml", "schema.toml", "columns.json"):
+            shutil.copyfile(page.project.path(name), folder / name)
+            (folder / name).chmod(0o600)
+        page.queue.ask(folder, release_words(choices, page.roles, folder / "schema.toml", folder / "out"))
+    except ChaffinchError as error:
+        return _shown(page, str(error))
+    return go("/runs")
+
+
+def stop(page: Page, request: Request) -> Response:
+    """Stop a run; nothing that it half wrote stays."""
+    page.queue.job(request.path_params["number"]).stop()
+    return go("/runs")
+
+
+def again(page: Page, request: Request) -> Response:
+    """Start a run that waits since the page was closed."""
+    job = page.queue.job(request.path_params["number"])
+    if job.state != "waiting":
+        raise InputError(f"Run {job.number} does not wait: it {WORDS[job.state]}.")
+    page.queue.again(job)
+    return go("/runs")

@@ -1,0 +1,74 @@
+"""Starts the page on this computer: an address with a token, a browser, and nothing that others can reach."""
+
+from __future__ import annotations
+
+import ipaddress
+import socket
+from collections.abc import Callable
+from pathlib import Path
+
+from .._base.errors import InputError, MissingExtraError
+from .guard import ENTRY, Keys
+from .places import Places
+from .project import Project
+
+__all__ = ["address_of", "hosts_of", "serve"]
+
+
+def address_of(host: str, *, others: bool) -> str:
+    """Return the address to listen at; raise for one that other computers reach, unless that was asked for by name."""
+    word = "127.0.0.1" if host == "localhost" else host
+    try:
+        address = ipaddress.ip_address(word)
+    except ValueError:
+        raise InputError(f"--host takes an address, as 127.0.0.1. Got '{host}'.") from None
+    if not address.is_loopback and not others:
+        raise InputError(
+            f"'{host}' is reached from other computers, and what they send and get would travel without encryption. Leave out --host, or add "
+            "--let-other-computers-connect if that is what you want."
+        )
+    return str(address)
+
+
+def hosts_of(address: str, port: int) -> frozenset[str]:
+    """Return what a browser may call this page: the address, and localhost where it is that."""
+    own = f"[{address}]" if ":" in address else address
+    names = {own, *(("localhost",) if ipaddress.ip_address(address).is_loopback else ())}
+    return frozenset(f"{name}:{port}" for name in names)
+
+
+def serve(
+    project: Project, places: Places, *, address: str, port: int = 0, started: Callable[[str], None], keys: Keys | None = None,
+    first: Path | None = None,
+) -> None:  # fmt: skip
+    """Serve the page until somebody stops it; `started` is called with its address once it answers.
+
+    Parameters
+    ----------
+    port
+        Any free one where 0.
+    first
+        A file to open at once.
+    """
+    try:
+        from .app import page_of
+        from .server import configured
+    except ImportError as error:
+        raise MissingExtraError("The page needs the packages of the extra 'web'. Install them: pip install 'chaffinch[web]'.") from error
+    family = socket.AF_INET6 if ":" in address else socket.AF_INET
+    listening = socket.socket(family, socket.SOCK_STREAM)
+    listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listening.bind((address, port))
+    except OSError as error:
+        listening.close()
+        raise InputError(f"Cannot listen at {address}, port {port}: {error.strerror or 'the system refused'}. Leave out --port for a free one.") from None
+    number = listening.getsockname()[1]
+    keys = keys or Keys()
+    hosts = hosts_of(address, number)
+    app = page_of(project, places, keys=keys, hosts=hosts, first=first)
+    own = f"[{address}]" if ":" in address else address
+    server = configured(app, lambda: started(f"http://{own}:{number}{ENTRY}?token={keys.token}"))
+    with listening:
+        server.run(sockets=[listening])
+
