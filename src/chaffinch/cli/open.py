@@ -32,7 +32,7 @@ def open_page(
     """
     from .._base.errors import FileError
     from ..web.places import Places
-    from ..web.project import Project, default_folder
+    from ..web.project import ProjectFolder, default_folder
     from ..web.serving import address_of, serve
 
     address = address_of(host, others=let_other_computers_connect)
@@ -40,7 +40,7 @@ def open_page(
     if not given.exists():
         raise FileError(f"No such file: '{given}'.")
     is_project = (given / "project.toml").is_file()
-    held = Project.at(project or (given if is_project else default_folder(given)))
+    held = ProjectFolder.at(project or (given if is_project else default_folder(given)))
     source = held.choices().source
     beside = [Path(source).parent] if is_project and source else []
     folders = tuple(dict.fromkeys(one.resolve() for one in ((given if given.is_dir() else given.parent), *beside)))

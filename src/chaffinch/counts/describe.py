@@ -132,7 +132,7 @@ def _spread(counts: NDArray[Any], codec: Intervals) -> list[float]:
     if not counts.sum():
         return []
     below = np.cumsum(counts) / counts.sum()
-    lower, upper = (int(min(np.searchsorted(below, share), len(high) - 1)) for share in (0.25, 0.75))
+    lower, upper = (min(int(np.searchsorted(below, share)), len(high) - 1) for share in (0.25, 0.75))
     reach = 1.5 * max(high[upper] - low[lower], 1e-12)
     ends = np.linspace(max(low[0], low[lower] - reach), min(high[-1], high[upper] + reach), MOST_CELLS + 1)
     if ends[-1] <= ends[0]:

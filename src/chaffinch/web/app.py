@@ -20,7 +20,7 @@ from .guard import Guard, Keys
 from .jobs import Queue
 from .page import Page, go
 from .places import Places
-from .project import Project
+from .project import ProjectFolder
 from .screens import attackers, columns, comparing, deciding, opening, outputs, promise, result, running
 
 __all__ = ["page_of"]
@@ -48,7 +48,7 @@ ROUTES: tuple[tuple[str, str, Screen], ...] = (
 )  # fmt: skip
 
 
-def page_of(project: Project, places: Places, *, keys: Keys, hosts: frozenset[str], first: Path | None = None) -> Guard:
+def page_of(project: ProjectFolder, places: Places, *, keys: Keys, hosts: frozenset[str], first: Path | None = None) -> Guard:
     """Return the page of a project behind its guard; with a file, that is opened at once."""
     page = Page(project, places, Queue(project.path("runs")), keys)
 

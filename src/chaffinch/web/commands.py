@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from .project import Choices
+from .project import ProjectChoices
 
 __all__ = ["Roles", "check_words", "describe_words", "plan_words", "release_words", "shown_command"]
 
@@ -25,12 +25,12 @@ class Roles:
     decisions: tuple[tuple[str, str], ...] = ()
 
 
-def describe_words(choices: Choices) -> list[str]:
+def describe_words(choices: ProjectChoices) -> list[str]:
     """Return the words that say what a file holds."""
     return ["describe", choices.source, *_reading(choices)]
 
 
-def release_words(choices: Choices, roles: Roles, schema: Path, output: Path) -> list[str]:
+def release_words(choices: ProjectChoices, roles: Roles, schema: Path, output: Path) -> list[str]:
     """Return the words that make, measure and attack a table."""
     words = ["release", choices.source, "-o", str(output), *_reading(choices)]
     if choices.epsilon is not None:
@@ -53,12 +53,12 @@ def release_words(choices: Choices, roles: Roles, schema: Path, output: Path) ->
     return words
 
 
-def plan_words(choices: Choices, rows: int) -> list[str]:
+def plan_words(choices: ProjectChoices, rows: int) -> list[str]:
     """Return the words that say what to expect of a budget."""
     return ["plan", choices.source, *_domain(choices), *_promise(choices), "--rows", str(rows)]
 
 
-def check_words(choices: Choices, roles: Roles, outputs: Path, written: Path) -> list[str]:
+def check_words(choices: ProjectChoices, roles: Roles, outputs: Path, written: Path) -> list[str]:
     """Return the words that judge outputs: by rules alone where no data, keys and sensitive columns are named."""
     words = ["check", str(outputs), "--json", str(written / "check.json"), "--html", str(written / "check.html")]
     if not (choices.source and roles.keys and roles.sensitive):
@@ -71,16 +71,16 @@ def shown_command(words: Sequence[str]) -> str:
     return shlex.join(["chaffinch", *words])
 
 
-def _reading(choices: Choices) -> list[str]:
+def _reading(choices: ProjectChoices) -> list[str]:
     given = (("--encoding", choices.encoding), ("--delimiter", choices.delimiter), ("--decimal", choices.decimal))
     return [word for option, value in given if value for word in (option, value)]
 
 
-def _domain(choices: Choices) -> list[str]:
+def _domain(choices: ProjectChoices) -> list[str]:
     return ["--schema", choices.domain] if choices.domain else ["--discover", "all"]
 
 
-def _promise(choices: Choices) -> list[str]:
+def _promise(choices: ProjectChoices) -> list[str]:
     if choices.epsilon is None:
         return []
     return ["--epsilon", f"{choices.epsilon:g}", *(["--delta", f"{choices.delta:g}"] if choices.delta is not None else [])]

@@ -15,13 +15,13 @@ from .commands import Roles, shown_command
 from .guard import Keys
 from .jobs import Queue
 from .places import Places
-from .project import Choices, Project
+from .project import ProjectChoices, ProjectFolder
 from .roles import roles_of
 
 if TYPE_CHECKING:
     from jinja2 import Environment
 
-__all__ = ["STEPS", "Form", "Page", "form_of", "go"]
+__all__ = ["STEPS", "Page", "SentForm", "form_of", "go"]
 
 STEPS = (
     ("open", "Open"), ("columns", "Columns"), ("attackers", "Who might attack"), ("promise", "Promise"), ("runs", "Run"), ("result", "Result"),
@@ -31,7 +31,7 @@ STEPS = (
 
 
 @dataclass(frozen=True)
-class Form:
+class SentForm:
     """The fields of a form that was sent."""
 
     fields: tuple[tuple[str, str], ...]
@@ -49,9 +49,9 @@ class Form:
         return tuple(value for key, value in self.fields if key == name)
 
 
-def form_of(request: Request) -> Form:
+def form_of(request: Request) -> SentForm:
     """Return the form that a request carries: the guard has read and checked it."""
-    return Form(tuple(request.state.form))
+    return SentForm(tuple(request.state.form))
 
 
 def go(path: str) -> Response:
@@ -63,13 +63,13 @@ def go(path: str) -> Response:
 class Page:
     """The page of one project."""
 
-    project: Project
+    project: ProjectFolder
     places: Places
     queue: Queue
     keys: Keys
 
     @property
-    def choices(self) -> Choices:
+    def choices(self) -> ProjectChoices:
         """What was chosen."""
         return self.project.choices()
 

@@ -8,14 +8,14 @@ from pathlib import Path
 
 from .._base.errors import FileError
 
-__all__ = ["Listing", "Places"]
+__all__ = ["FolderListing", "Places"]
 
 MOST_LISTED = 500
 """Files and folders that a listing shows."""
 
 
 @dataclass(frozen=True)
-class Listing:
+class FolderListing:
     """What stands in a folder: folders and files by name, and how many more there are than are shown."""
 
     folder: Path
@@ -54,12 +54,13 @@ class Places:
             raise FileError(f"No such file: '{text}'.")
         return path
 
-    def listing(self, text: str = "") -> Listing:
+    def listing(self, text: str = "") -> FolderListing:
         """Return what stands in a folder, the first that was opened unless one is named; hidden files and links that lead out are left out."""
         folder = self.inside(text) if text else self.folders[0]
         if not folder.is_dir():
             folder = folder.parent
-        folders, files = [], []
+        folders: list[str] = []
+        files: list[str] = []
         try:
             with os.scandir(folder) as entries:
                 for entry in entries:
@@ -70,7 +71,7 @@ class Places:
             raise FileError(f"Cannot list '{folder}': {error.strerror or 'the system refused'}.") from None
         above = folder.parent if any(root in folder.parents for root in self.folders) else None
         more = max(len(folders) - MOST_LISTED, 0) + max(len(files) - MOST_LISTED, 0)
-        return Listing(folder, above, tuple(sorted(folders)[:MOST_LISTED]), tuple(sorted(files)[:MOST_LISTED]), more)
+        return FolderListing(folder, above, tuple(sorted(folders)[:MOST_LISTED]), tuple(sorted(files)[:MOST_LISTED]), more)
 
     def _leads_inside(self, path: str) -> bool:
         try:

@@ -21,14 +21,14 @@ from typing import Any
 from .._base.errors import FileError, InputError, unknown_name
 from .._base.safe_files import read_small, write_text
 
-__all__ = ["Choices", "Project", "as_toml", "default_folder", "read_json", "write_json"]
+__all__ = ["ProjectChoices", "ProjectFolder", "as_toml", "default_folder", "read_json", "write_json"]
 
 FORMAT, VERSION = "chaffinch-project", 1
 MOST = 4 << 20
 
 
 @dataclass(frozen=True, kw_only=True)
-class Choices:
+class ProjectChoices:
     """What a project's runs are made with. Roles of columns stand in the schema.
 
     Parameters
@@ -72,7 +72,7 @@ class Choices:
     second: bool = False
 
 
-def as_toml(choices: Choices) -> str:
+def as_toml(choices: ProjectChoices) -> str:
     """Return choices as TOML; what was not chosen is left out."""
     from ..table.schema_file import toml_value
 
@@ -84,14 +84,14 @@ def as_toml(choices: Choices) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _choices_from(text: str, name: str) -> Choices:
+def _choices_from(text: str, name: str) -> ProjectChoices:
     try:
         data = tomllib.loads(text)
     except (tomllib.TOMLDecodeError, RecursionError, ValueError):
         raise InputError(f"'{name}' is not valid TOML. Mend it, or remove it and choose again.") from None
     if data.pop("format", None) != FORMAT or data.pop("version", None) != VERSION:
         raise InputError(f"'{name}' is no project of this release: it must say format = \"{FORMAT}\" and version = {VERSION}.")
-    kinds = {one.name: _KINDS[str(one.type)] for one in fields(Choices)}
+    kinds = {one.name: _KINDS[str(one.type)] for one in fields(ProjectChoices)}
     chosen: dict[str, Any] = {}
     for key, value in data.items():
         if key not in kinds:
@@ -99,7 +99,7 @@ def _choices_from(text: str, name: str) -> Choices:
         if isinstance(value, bool) != (kinds[key] is bool) or not isinstance(value, kinds[key]):
             raise InputError(f"'{name}': {key} is not as it should be. Mend it, or remove the line.")
         chosen[key] = tuple(map(str, value)) if isinstance(value, list) else value
-    return Choices(**chosen)
+    return ProjectChoices(**chosen)
 
 
 _KINDS: dict[str, Any] = {"str": str, "bool": bool, "float | None": (int, float), "int | None": int, "tuple[str, ...]": list}
@@ -107,13 +107,13 @@ _KINDS: dict[str, Any] = {"str": str, "bool": bool, "float | None": (int, float)
 
 
 @dataclass(frozen=True)
-class Project:
+class ProjectFolder:
     """The folder of a project."""
 
     folder: Path
 
     @classmethod
-    def at(cls, folder: Path) -> Project:
+    def at(cls, folder: Path) -> ProjectFolder:
         """Return the project in a folder, which is made if need be, for its owner alone.
 
         Raises
@@ -135,7 +135,7 @@ class Project:
             raise FileError(f"Cannot make '{folder}': {error.strerror or 'the system refused'}. Name another: --project FOLDER.") from None
         project = cls(folder.resolve())
         if not project.path("project.toml").exists():
-            project.save(Choices())
+            project.save(ProjectChoices())
         project.choices()
         return project
 
@@ -143,16 +143,16 @@ class Project:
         """Return the path of a file in the folder."""
         return self.folder.joinpath(*names)
 
-    def choices(self) -> Choices:
+    def choices(self) -> ProjectChoices:
         """Return what was chosen."""
         path = self.path("project.toml")
         return _choices_from(read_small(path, what="project", most=MOST, next_step="`chaffinch open` makes one."), str(path))
 
-    def save(self, choices: Choices) -> None:
+    def save(self, choices: ProjectChoices) -> None:
         """Keep what was chosen."""
         write_text(self.path("project.toml"), as_toml(choices), mode=0o600)
 
-    def change(self, **changes: Any) -> Choices:
+    def change(self, **changes: Any) -> ProjectChoices:
         """Change some choices, and return all."""
         changed = replace(self.choices(), **changes)
         self.save(changed)

@@ -21,9 +21,16 @@ def roles_of(text: str) -> Roles:
     if not text:
         return Roles()
     schema = schema_from_toml(text, name="schema.toml")
-    decided = tuple((column.name, column.output) for column in schema if column.output in ("drop", "fake", "keep"))
+    decided = tuple((column.name, decision) for column in schema if (decision := _decision(column)))
     one = {role: schema.only(role) or "" for role in ("label", "weight", "person", "order")}
     return Roles(keys=schema.with_role("key"), sensitive=schema.with_role("sensitive"), decisions=decided, **one)
+
+
+def _decision(column: Column) -> str:
+    """What becomes of a column that says who somebody is; one that has the role of an identifier and would be modelled is left out."""
+    if column.output in ("drop", "fake", "keep"):
+        return column.output
+    return "drop" if column.role == "identifier" and column.modelled else ""
 
 
 def with_entry(text: str, column: str, key: str, value: str) -> str:
@@ -61,5 +68,5 @@ def differs(text: str, looked: str) -> bool:
 
 def _bare(text: str) -> Schema:
     schema = schema_from_toml(text, name="schema.toml")
-    columns: tuple[Column, ...] = tuple(replace(one, role="other", output="", kind=one.kind, reason="") if one.modelled else Column(one.name, "text") for one in schema)
+    columns = tuple(replace(one, role="other", output="", form="", repeats=None, reason="") for one in schema)
     return replace(schema, columns=columns, rules=tuple(sorted(schema.rules)))

@@ -10,7 +10,7 @@ from pathlib import Path
 from .._base.errors import InputError, MissingExtraError
 from .guard import ENTRY, Keys
 from .places import Places
-from .project import Project
+from .project import ProjectFolder
 
 __all__ = ["address_of", "hosts_of", "serve"]
 
@@ -38,7 +38,7 @@ def hosts_of(address: str, port: int) -> frozenset[str]:
 
 
 def serve(
-    project: Project, places: Places, *, address: str, port: int = 0, started: Callable[[str], None], keys: Keys | None = None,
+    project: ProjectFolder, places: Places, *, address: str, port: int = 0, started: Callable[[str], None], keys: Keys | None = None,
     first: Path | None = None,
 ) -> None:  # fmt: skip
     """Serve the page until somebody stops it; `started` is called with its address once it answers.
@@ -54,7 +54,7 @@ def serve(
         from .app import page_of
         from .server import configured
     except ImportError as error:
-        raise MissingExtraError("The page needs the packages of the extra 'web'. Install them: pip install 'chaffinch[web]'.") from error
+        raise MissingExtraError("The page", "web") from error
     family = socket.AF_INET6 if ":" in address else socket.AF_INET
     listening = socket.socket(family, socket.SOCK_STREAM)
     listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)

@@ -9,7 +9,7 @@ from starlette.responses import Response
 
 from ..._base.errors import ChaffinchError, InputError
 from ..commands import release_words
-from ..page import Form, Page, form_of, go
+from ..page import Page, SentForm, form_of, go
 
 __all__ = ["number_in", "save", "show"]
 
@@ -46,7 +46,7 @@ def save(page: Page, request: Request) -> Response:
     return go("/promise")
 
 
-def number_in(form: Form, name: str, what: str, *, low: float, high: float = math.inf, above: bool = False) -> float | None:
+def number_in(form: SentForm, name: str, what: str, *, low: float, high: float = math.inf, above: bool = False) -> float | None:
     """Return the number in a field within its limits (above the low one, if so said); None where the field is empty."""
     word = form.word(name, 40)
     if not word:

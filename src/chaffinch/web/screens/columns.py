@@ -16,7 +16,7 @@ from ...table.schema import KINDS, ROLES, Column, Schema
 from ...table.schema_file import schema_from_toml
 from ...table.suggest import suggested_role
 from ..commands import describe_words
-from ..page import Form, Page, form_of, go
+from ..page import Page, SentForm, form_of, go
 from ..roles import CHOSEN, differs, with_entry
 from .opening import look_again, looked
 
@@ -122,7 +122,7 @@ def save(page: Page, request: Request) -> Response:
     return go("/attackers" if form.word("next") else "/columns")
 
 
-def _with_row(text: str, column: Column, place: int, form: Form) -> str:
+def _with_row(text: str, column: Column, place: int, form: SentForm) -> str:
     """The schema with what the form says of a column: only what it changes is written."""
     output, kind, role = (form.word(f"{what}-{place}", 20) for what in ("output", "kind", "role"))
     if output and output not in DECISIONS:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from starlette.requests import Request
 from starlette.responses import Response
@@ -11,7 +13,7 @@ from ..._base.errors import ChaffinchError, InputError
 from ..commands import describe_words
 from ..jobs import Job
 from ..page import Page, form_of, go
-from ..project import Choices
+from ..project import ProjectChoices
 
 __all__ = ["choose", "look_again", "looked", "opened", "show"]
 
@@ -50,12 +52,13 @@ def choose(page: Page, request: Request) -> Response:
     return go("/columns")
 
 
-def opened(page: Page, path: Path, **reading: str) -> None:
+def opened(page: Page, path: Path, **reading: Any) -> None:
     """Make a file the one of the project: what was chosen for another is put away, and it is looked at."""
-    same = page.choices.source == str(path)
-    changed = {name: word for name, word in reading.items()}
-    page.project.save(Choices(**{**({} if not same else vars(page.choices)), "source": str(path), **changed}))
-    if not same or reading:
+    before = page.choices
+    same = before.source == str(path)
+    after = replace(before if same else ProjectChoices(), source=str(path), **reading)
+    page.project.save(after)
+    if after != before:
         for name in ("columns.json", "schema.toml"):
             page.project.path(name).unlink(missing_ok=True)
     if page.project.columns() is None:

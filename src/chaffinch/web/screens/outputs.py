@@ -12,7 +12,7 @@ from ..._base.errors import ChaffinchError, InputError
 from ..commands import check_words
 from ..decisions import RECORD, Checker, put_down
 from ..jobs import Job
-from ..page import Form, Page, form_of, go
+from ..page import Page, SentForm, form_of, go
 from ..project import read_json
 from .result import body_of
 
@@ -74,7 +74,7 @@ def decide(page: Page, request: Request) -> Response:
     return go("/decide")
 
 
-def _decision(form: Form, place: int, output: str) -> dict[str, str]:
+def _decision(form: SentForm, place: int, output: str) -> dict[str, str]:
     word, reason = form.word(f"word-{place}", 20), form.word(f"reason-{place}", 2000)
     if word not in ("approved", "rejected"):
         raise InputError(f"Say of each output whether it is approved: '{output}' is open.")

@@ -16,6 +16,7 @@ from ..guard import REPORT_POLICY
 from ..jobs import Job
 from ..page import Page, form_of, go
 from ..project import read_json
+from .crossing import crossed
 
 __all__ = ["Links", "body_of", "edge", "finished", "last", "links_of", "report", "report_of_run", "show"]
 
@@ -62,9 +63,11 @@ def _shown(page: Page, job: Job, column: str = "", alert: str = "") -> Response:
     edges = [tuple(edge) for edge in network.get("edges", ())]
     if column and column not in names:
         raise unknown_name("column", column, names)
+    links = links_of(column, network) if column else None
     context = {
         "number": job.number, "command": shown_command(job.words), "body": body_of(job.written / "confidential" / "report.html"), "columns": names,
-        "links": links_of(column, network) if column else None, "has_network": bool(edges), "runs": [one.number for one in finished(page)],
+        "links": links, "has_network": bool(edges), "runs": [one.number for one in finished(page)],
+        "crossed": None if links is None or not (near := [*links.parents, *links.children]) else crossed(_synthetic(job), column, near[0][0]),
     }  # fmt: skip
     return page.show("result.html.j2", step="result", commands=[job.words], alert=alert, status=400 if alert else 200, context=context)
 
@@ -77,6 +80,14 @@ def links_of(column: str, network: dict[str, Any]) -> Links:
     return Links(
         column, tuple((a, strength) for (a, b), strength in held if b == column), tuple((b, strength) for (a, b), strength in held if a == column),
     )  # fmt: skip
+
+
+def _synthetic(job: Job) -> Path:
+    """The table that a run made."""
+    found = sorted((job.written / "to-release").glob("synthetic*"))
+    if not found:
+        raise InputError(f"The table of run {job.number} is not there any more. Run it again.")
+    return found[0]
 
 
 def body_of(path: Path) -> Markup:

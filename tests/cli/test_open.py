@@ -1,0 +1,48 @@
+"""`chaffinch open`: an address with a token, on this computer alone, and bad use said before anything starts."""
+
+from __future__ import annotations
+
+import http.client
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+from chaffinch.cli import main  # noqa: F401  the command that is run below
+
+
+def run(*words: str, cwd: Path) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([sys.executable, "-m", "chaffinch", "open", *words], cwd=cwd, capture_output=True, text=True, timeout=60)
+
+
+def test_bad_use_is_said_and_nothing_is_made(tmp_path: Path) -> None:
+    for words, said in (
+        (["none.csv"], "No such file"), (["--host", "0.0.0.0"], "--let-other-computers-connect"), (["--host", "x"], "takes an address"),  # noqa: S104
+    ):  # fmt: skip
+        done = run(*words, cwd=tmp_path)
+        assert done.returncode == 2
+        assert said in done.stderr
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_page_answers_at_the_printed_address_and_outlives_a_kill(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("x,y\n" + "1,a\n2,b\n" * 30)
+    for _ in range(2):  # the second time after a kill
+        process = subprocess.Popen(
+            [sys.executable, "-m", "chaffinch", "open", "a.csv", "--no-browser"], cwd=tmp_path, stderr=subprocess.PIPE, text=True
+        )
+        assert process.stderr is not None
+        try:
+            address = process.stderr.readline().split()[-1]
+            host, _, path = address.removeprefix("http://").partition("/")
+            assert host.startswith("127.0.0.1:")
+            connection = http.client.HTTPConnection(host, timeout=30)
+            connection.request("GET", f"/{path}")
+            assert connection.getresponse().status == 303
+            connection.close()
+        finally:
+            os.kill(process.pid, signal.SIGKILL)
+            process.wait()
+            process.stderr.close()
+    assert (tmp_path / "chaffinch-project" / "project.toml").exists()

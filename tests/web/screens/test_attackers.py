@@ -1,0 +1,41 @@
+"""Who might attack: the holdout and the limit are checked before they are kept."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from chaffinch.errors import InputError
+from chaffinch.web.page import SentForm
+from chaffinch.web.screens.attackers import number_in
+
+from ..conftest import Visitor
+
+
+def test_a_holdout_and_a_limit_are_kept(opened: Visitor, table: Path) -> None:
+    (table.parent / "others.csv").write_text(table.read_text())
+    text = opened.post("/attackers", holdout="others.csv", max_excess="0,05", second="yes")
+    choices = opened.project.choices()
+    assert (choices.holdout, choices.max_excess, choices.second, choices.thorough) == (str(table.parent / "others.csv"), 0.05, True, False)
+    assert "--max-excess 0.05" in text
+
+
+def test_what_is_wrong_is_said_and_not_kept(opened: Visitor, table: Path, tmp_path: Path) -> None:
+    before = opened.project.choices()
+    (tmp_path / "others.csv").write_text("a\n")
+    assert "outside the folders" in opened.post("/attackers", holdout=str(tmp_path / "others.csv"))
+    assert "is the table itself" in opened.post("/attackers", holdout=str(table))
+    assert "must be a number" in opened.post("/attackers", max_excess="much")
+    assert "at most 1" in opened.post("/attackers", max_excess="2")
+    opened.post("/columns", **{"role-3": "other"})
+    assert "A limit needs an attack" in opened.post("/attackers", max_excess="0.1")
+    assert opened.project.choices() == before
+
+
+@pytest.mark.parametrize("word", ["nan", "inf", "-1", "1e999", "0x1"])
+def test_numbers_are_numbers_within_their_limits(word: str) -> None:
+    with pytest.raises(InputError):
+        number_in(SentForm((("x", word),)), "x", "It", low=0.0, high=1.0)
+    assert number_in(SentForm((("x", " "),)), "x", "It", low=0.0) is None
+    assert number_in(SentForm((("x", "0.5"),)), "x", "It", low=0.0, high=1.0) == 0.5

@@ -1,0 +1,39 @@
+"""The promise: what to expect is said before anything is spent, and spending is asked for twice, with the number in it."""
+
+from __future__ import annotations
+
+from chaffinch.privacy.project import create_project, open_project
+
+from ..conftest import Visitor
+
+
+def test_a_promise_says_what_to_expect_and_spends_nothing(opened: Visitor, table: object) -> None:
+    ledger = opened.project.path("..", "data", "ledger.json").resolve()
+    create_project(ledger, "people", epsilon=3.0, delta=1e-5)
+    text = opened.post("/promise", kind="epsilon", epsilon="1", delta="1e-6", ledger="ledger.json")
+    assert "What to expect" in text
+    assert "has 0 releases, which add up to epsilon 0" in text
+    assert "Its limit is epsilon 3." in text
+    assert "chaffinch plan" in text
+    assert open_project(ledger).releases == ()
+    text = opened.post("/runs")
+    assert "This spends epsilon 1, delta 1e-06, once and for good, and enters it in the ledger." in text
+    assert opened.project.path("runs").exists()
+    assert list(opened.project.path("runs").iterdir()) == []
+    opened.post("/runs", spend="2")  # the number that was shown before another was chosen
+    assert list(opened.project.path("runs").iterdir()) == []
+    assert open_project(ledger).releases == ()
+
+
+def test_no_promise_is_the_default_and_can_be_had_again(opened: Visitor) -> None:
+    opened.post("/promise", kind="epsilon", epsilon="1", delta="1e-6")
+    assert opened.project.choices().epsilon == 1.0
+    opened.post("/promise", kind="none", epsilon="1")
+    assert opened.project.choices().epsilon is None
+
+
+def test_what_is_wrong_is_said(opened: Visitor) -> None:
+    assert "Epsilon must be above 0" in opened.post("/promise", kind="epsilon", epsilon="0")
+    assert "Delta must be above 0" in opened.post("/promise", kind="epsilon", epsilon="1", delta="0")
+    assert "No such file" in opened.post("/promise", kind="epsilon", epsilon="1", ledger="none.json")
+    assert opened.project.choices().epsilon is None

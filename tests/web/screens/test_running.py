@@ -1,0 +1,60 @@
+"""Runs wait, run, end or are stopped, and the list of them is told from files alone."""
+
+from __future__ import annotations
+
+import json
+import time
+
+from chaffinch.web.project import write_json
+
+from ..conftest import Visitor
+
+
+def test_nothing_runs_before_it_was_decided_what_becomes_of_a_name(visitor: Visitor, table: object) -> None:
+    visitor.post("/open", path=str(table))
+    visitor.wait_for_columns()
+    text = visitor.post("/runs")
+    assert "Say first what becomes of column &#39;surname&#39;" in text
+    assert list(visitor.project.path("runs").iterdir()) == []
+
+
+def test_a_run_keeps_its_choices_and_can_be_stopped(opened: Visitor) -> None:
+    opened.post("/runs")
+    opened.until("/runs", "Run 1: runs")
+    folder = opened.project.path("runs", "0001")
+    assert (folder / "schema.toml").read_text() == opened.project.schema_text()
+    assert json.loads((folder / "job.json").read_text())["words"][0] == "release"
+    opened.post("/runs/1/stop")
+    text = opened.until("/runs", "Run 1: stopped")
+    assert "Stop run 1" not in text
+    assert not (folder / "out").exists()
+    assert not list(folder.glob(".out*"))
+
+
+def test_states_are_shown_in_words(opened: Visitor) -> None:
+    for number, ended in ((1, {"code": 0, "said": ""}), (2, {"code": 1, "said": ""}), (3, {"code": 2, "said": "Error: no <good>"})):
+        (folder := opened.project.path("runs", f"000{number}")).mkdir()
+        write_json(folder / "job.json", {"words": ["release", "a.csv", "-o", str(folder / "out")]})
+        write_json(folder / "ended.json", {**ended, "time": 1.0})
+    (folder := opened.project.path("runs", "0004")).mkdir()
+    write_json(folder / "job.json", {"words": ["release", "a.csv", "-o", str(folder / "out")]})
+    text = opened.get("/runs")
+    assert [words in text for words in ("Run 1: done<", "Run 2: done, and above the limit", "Run 3: failed", "Run 4: waits")] == [True] * 4
+    assert "no &lt;good&gt;" in text
+    assert "Start run 4" in text
+    assert "does not wait" in opened.post("/runs/1/start")
+    assert "There is no run 9" in opened.post("/runs/9/stop")
+
+
+def test_how_far_it_is_comes_as_a_fragment(opened: Visitor) -> None:
+    (folder := opened.project.path("runs", "0001")).mkdir()
+    write_json(folder / "job.json", {"words": ["release", "a.csv", "-o", str(folder / "out")]})
+    write_json(folder / "progress.json", {"doing": "2 of 6, learning", "share": 0.25, "seconds": 9.0, "left": 27.0})
+    import os
+
+    write_json(folder / "begun.json", {"pid": os.getpid(), "time": time.time()})
+    text = opened.get("/runs/live")
+    assert "2 of 6, learning; about 27 s left of this." in text
+    assert 'value="0.25"' in text
+    assert "<html" not in text
+    (folder / "begun.json").unlink()

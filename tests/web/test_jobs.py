@@ -1,0 +1,134 @@
+"""Jobs are told from files alone: they go on without the page, wait their turn, and leave nothing half-written when they are stopped."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from chaffinch.errors import InputError
+from chaffinch.web.jobs import Job, Queue
+from chaffinch.web.project import write_json
+
+
+def until(job: Job, *states: str, seconds: float = 60.0) -> str:
+    """Wait until a job stands so."""
+    end = time.monotonic() + seconds
+    while (state := job.state) not in states:
+        assert time.monotonic() < end, f"{state}: {job.said}"
+        time.sleep(0.05)
+    return state
+
+
+@pytest.fixture
+def job(tmp_path: Path, table: Path) -> Job:
+    """Return a look at a table that was not started yet."""
+    folder = tmp_path / "0001"
+    folder.mkdir()
+    write_json(folder / "job.json", {"words": ["look", str(table), str(folder)]})
+    return Job(folder)
+
+
+def test_a_job_runs_by_itself_and_says_how_it_ended(job: Job) -> None:
+    assert job.state == "waiting"
+    job.start()
+    assert until(job, "done", "failed") == "done"
+    assert (job.folder / "columns.json").exists()
+    assert job.progress["seconds"] >= 0
+
+
+def test_a_job_that_fails_says_why(job: Job) -> None:
+    write_json(job.folder / "job.json", {"words": ["look", str(job.folder / "none.csv"), str(job.folder)]})
+    job.start()
+    assert until(job, "done", "failed") == "failed"
+    assert "No such file" in job.said
+
+
+def test_a_job_of_a_stranger_is_not_run(job: Job) -> None:
+    write_json(job.folder / "job.json", {"words": ["ledger", "--new"]})
+    job.start()
+    assert until(job, "failed") == "failed"
+    assert "none that the page starts" in job.said
+
+
+def test_states_are_told_from_files(job: Job) -> None:
+    past = {"time": 1.0}
+    write_json(job.folder / "begun.json", {"pid": os.getpid(), **past})
+    assert job.state == "lost"  # this process began later than the job says
+    write_json(job.folder / "begun.json", {"pid": os.getpid(), "time": time.time()})
+    assert job.state == "running"
+    write_json(job.folder / "started.json", {"pid": 2**22 - 1, **past})
+    assert job.state == "lost"
+    for code, state in ((0, "done"), (1, "refused"), (2, "failed"), (3, "failed"), (130, "stopped"), (-9, "failed")):
+        write_json(job.folder / "ended.json", {"code": code, "said": "", "time": 1.0})
+        assert job.state == state
+    (job.folder / "stop").touch()
+    assert job.state == "stopped"
+
+
+def test_a_job_that_waits_can_be_taken_out(job: Job) -> None:
+    job.stop()
+    assert job.state == "stopped"
+
+
+def test_stopping_ends_a_process_that_runs(job: Job) -> None:
+    process = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"], start_new_session=True)
+    for name in ("begun.json", "started.json"):
+        write_json(job.folder / name, {"pid": process.pid, "time": time.time() - 3})
+    assert job.state == "running"
+    job.stop(patience=5.0)
+    assert job.state != "running"
+    assert process.poll() is not None or process.wait(5) is not None
+
+
+def test_the_queue_starts_one_after_the_other(tmp_path: Path, table: Path) -> None:
+    queue = Queue(tmp_path / "runs")
+    (tmp_path / "runs").mkdir()
+    folders = [tmp_path / "runs" / f"{i:04d}" for i in (1, 2)]
+    for folder in folders:
+        folder.mkdir()
+    jobs = [queue.ask(folder, ["look", str(table), str(folder)]) for folder in folders]
+    assert [queue.is_asked(one) for one in jobs] == [True, True]
+    queue.open()
+    try:
+        most = 0
+        end = time.monotonic() + 90
+        while any(one.state != "done" for one in jobs):
+            most = max(most, sum(one.state == "running" for one in jobs))
+            assert time.monotonic() < end
+            time.sleep(0.05)
+        assert most == 1
+        assert [one.number for one in queue.jobs()] == [1, 2]
+        with pytest.raises(InputError, match="no run 7"):
+            queue.job(7)
+    finally:
+        queue.close()
+
+
+def test_what_waited_when_the_page_ended_is_not_started_by_itself(tmp_path: Path, table: Path) -> None:
+    (tmp_path / "runs" / "0001").mkdir(parents=True)
+    write_json(tmp_path / "runs" / "0001" / "job.json", {"words": ["look", str(table), str(tmp_path)]})
+    queue = Queue(tmp_path / "runs")
+    queue.open()
+    time.sleep(1.2)
+    queue.close()
+    assert [one.state for one in queue.jobs()] == ["waiting"]
+
+
+def test_a_worker_that_is_killed_is_lost(job: Job) -> None:
+    process = job.start()
+    until(job, "running")
+    os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
+    end = time.monotonic() + 10
+    while job.state == "running":
+        assert time.monotonic() < end
+        time.sleep(0.1)
+    assert job.state == "lost"
+    assert json.loads((job.folder / "begun.json").read_text())["pid"] == process.pid
