@@ -19,6 +19,7 @@ def checked(visitor: Visitor, table: Path, request: pytest.FixtureRequest) -> Vi
     name = request.param
     place = table.parent / Path(name).name
     (shutil.copytree if (EXAMPLES / name).is_dir() else shutil.copyfile)(EXAMPLES / name, place)
+    visitor.project.change(source=str(EXAMPLES / "data" / "cmc.csv"))
     visitor.post("/outputs", path=place.name)
     visitor.until("/runs", "See the result")
     return visitor
@@ -45,6 +46,7 @@ def test_each_output_is_decided_on(checked: Visitor) -> None:
     assert results[names[0]]["comments"][-1].startswith("rejected by Ann")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("checked", ["outputs/check_cmc.toml"], indirect=True)
 def test_a_file_of_outputs_is_decided_on(checked: Visitor) -> None:
     assert "rules" in checked.get("/outputs/1").lower()

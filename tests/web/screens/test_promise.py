@@ -9,7 +9,7 @@ from ..conftest import Visitor
 
 def test_a_promise_says_what_to_expect_and_spends_nothing(opened: Visitor, table: object) -> None:
     ledger = opened.project.path("..", "data", "ledger.json").resolve()
-    create_project(ledger, "people", epsilon=3.0, delta=1e-5)
+    create_project(ledger, data="people", epsilon=3.0, delta=1e-5)
     text = opened.post("/promise", kind="epsilon", epsilon="1", delta="1e-6", ledger="ledger.json")
     assert "What to expect" in text
     assert "has 0 releases, which add up to epsilon 0" in text
