@@ -18,7 +18,7 @@ def run(*words: str, cwd: Path) -> subprocess.CompletedProcess[str]:
 
 def test_bad_use_is_said_and_nothing_is_made(tmp_path: Path) -> None:
     for words, said in (
-        (["none.csv"], "No such file"), (["--host", "0.0.0.0"], "--let-other-computers-connect"), (["--host", "x"], "takes an address"),  # noqa: S104
+        (["none.csv"], "No such file"), (["--host", "0.0.0.0"], "--let-other-computers-connect"), (["--host", "x"], "takes an address"),
     ):  # fmt: skip
         done = run(*words, cwd=tmp_path)
         assert done.returncode == 2

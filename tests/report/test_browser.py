@@ -6,127 +6,18 @@ Chromium is driven over a pair of pipes (its own debugging protocol, JSON with a
 from __future__ import annotations
 
 import base64
-import fcntl
-import json
-import os
 import re
-import select
-import shutil
-import signal
-import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from chaffinch.report.compare import compare
 from chaffinch.report.page import POLICY, render, report_of
 
-CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
-pytestmark = pytest.mark.skipif(
-    CHROMIUM is None,
-    reason="no Chromium found (chromium, chromium-browser, google-chrome): install one to look at pages",
-)
-FLAGS = (
-    "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
-    "--disable-component-update", "--disable-sync", "--disable-extensions", "--disable-dev-shm-usage", "--hide-scrollbars",
-    "--host-resolver-rules=MAP * ~NOTFOUND", "--remote-debugging-pipe",
-)  # fmt: skip
-PATIENCE = 60.0
+from ..browser import Browser, needs_chromium
 
-
-class Browser:
-    """A Chromium with one tab, and what that tab asked for and complained of."""
-
-    def __init__(self, profile: Path) -> None:
-        commands, self.send_to = os.pipe()
-        self.read_from, answers = os.pipe()
-        # The browser reads from descriptor 3 and writes to 4, whatever numbers the pipes have here.
-        ends = [fcntl.fcntl(end, fcntl.F_DUPFD_CLOEXEC, 10) for end in (commands, answers)]
-        actions = [(os.POSIX_SPAWN_DUP2, end, to) for to, end in enumerate(ends, start=3)]
-        actions += [(os.POSIX_SPAWN_OPEN, quiet, os.devnull, os.O_WRONLY, 0) for quiet in (1, 2)]
-        words = [str(CHROMIUM), *FLAGS, f"--user-data-dir={profile}", "about:blank"]
-        self.process = os.posix_spawn(words[0], words, os.environ, file_actions=actions)
-        for end in (commands, answers, *ends):
-            os.close(end)
-        self.waiting, self.number, self.session = b"", 0, None
-        self.requests: list[str] = []
-        self.complaints: list[str] = []
-        self.loaded = False
-        target = self("Target.createTarget", url="about:blank")["targetId"]
-        self.session = self("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
-        for domain in ("Network", "Log", "Runtime", "Page"):
-            self(f"{domain}.enable")
-
-    def close(self) -> None:
-        os.close(self.send_to)  # and the browser ends
-        until = time.monotonic() + 10
-        while os.waitpid(self.process, os.WNOHANG) == (0, 0):
-            if time.monotonic() > until:
-                os.kill(self.process, signal.SIGKILL)
-                until += PATIENCE
-            time.sleep(0.05)
-        os.close(self.read_from)
-
-    def __call__(self, method: str, **parameters: Any) -> dict[str, Any]:
-        """Return the answer to a command; note what happens meanwhile."""
-        self.number += 1
-        message = {"id": self.number, "method": method, "params": parameters}
-        message |= {"sessionId": self.session} if self.session else {}
-        os.write(self.send_to, json.dumps(message).encode() + b"\0")
-        until = time.monotonic() + PATIENCE
-        while True:
-            heard = self._hear(until - time.monotonic())
-            assert heard is not None, f"{method}: no answer in {PATIENCE:.0f} s"
-            if heard.get("id") == self.number:
-                assert "error" not in heard, heard
-                return heard["result"]
-
-    def _hear(self, seconds: float) -> dict[str, Any] | None:
-        """Return the next message, None if there is none in time."""
-        while b"\0" not in self.waiting:
-            if not select.select([self.read_from], [], [], max(seconds, 0))[0]:
-                return None
-            more = os.read(self.read_from, 1 << 20)
-            assert more, "the browser has gone"
-            self.waiting += more
-        first, _, self.waiting = self.waiting.partition(b"\0")
-        message = json.loads(first)
-        self._note(message.get("method", ""), message.get("params", {}))
-        return message
-
-    def _note(self, event: str, about: dict[str, Any]) -> None:
-        if event == "Network.requestWillBeSent":
-            self.requests.append(about["request"]["url"])
-        elif event == "Log.entryAdded" and about["entry"]["level"] in ("warning", "error"):
-            self.complaints.append(about["entry"]["text"])
-        elif event == "Runtime.consoleAPICalled" and about["type"] in ("warning", "error", "assert"):
-            self.complaints.append(str(about["args"]))
-        elif event == "Runtime.exceptionThrown":
-            self.complaints.append(about["exceptionDetails"]["text"])
-        elif event == "Page.loadEventFired":
-            self.loaded = True
-
-    def look(self, path: Path, *, width: int = 1280, settle: float = 0.7, unfold: bool = True) -> None:
-        """Open a file in a window of some width, wait until nothing more happens, and open all that is folded."""
-        self("Emulation.setDeviceMetricsOverride", width=width, height=900, deviceScaleFactor=1, mobile=False)
-        self("Page.navigate", url="about:blank")
-        self.requests, self.complaints, self.loaded = [], [], False
-        self("Page.navigate", url=path.as_uri())
-        until = time.monotonic() + PATIENCE
-        while not self.loaded:
-            assert self._hear(until - time.monotonic()) is not None, "the page never loaded"
-        while self._hear(settle) is not None:
-            pass
-        if unfold:
-            self.ask("document.querySelectorAll('details').forEach(one => { one.open = true; })")
-
-    def ask(self, script: str) -> Any:
-        """Return what a script finds in the page."""
-        answer = self("Runtime.evaluate", expression=script, returnByValue=True)
-        assert "exceptionDetails" not in answer, answer
-        return answer["result"].get("value")
+pytestmark = needs_chromium
 
 
 @pytest.fixture(scope="module")

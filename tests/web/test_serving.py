@@ -13,7 +13,7 @@ def test_this_computer_is_listened_at(host: str, address: str) -> None:
     assert address_of(host, others=False) == address
 
 
-@pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.168.1.4", "8.8.8.8"])  # noqa: S104
+@pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.168.1.4", "8.8.8.8"])
 def test_other_computers_need_a_flag(host: str) -> None:
     with pytest.raises(InputError, match="--let-other-computers-connect"):
         address_of(host, others=False)
