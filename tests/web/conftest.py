@@ -80,7 +80,8 @@ class Visitor:
 def _people() -> str:
     """A table of 300 made-up people, one column of which says who they are."""
     rng = np.random.default_rng(1)
-    rows = [f"{SURNAMES[rng.integers(10)]},{rng.integers(18, 90)},{'fm'[rng.integers(2)]},{('no', 'yes')[rng.integers(2)]},{rng.integers(3)}" for _ in range(300)]
+    areas = rng.integers(3, size=300)  # the third of them makes ill
+    rows = [f"{SURNAMES[rng.integers(10)]},{rng.integers(18, 90)},{'fm'[rng.integers(2)]},{('no', 'yes')[int(rng.random() < 0.1 + 0.4 * area)]},{area}" for area in areas]
     return "\n".join(["surname,age,sex,ill,area", *rows]) + "\n"
 
 
