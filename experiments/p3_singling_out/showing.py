@@ -18,6 +18,7 @@ Row = dict[str, str]
 ARMS = {
     ("blackbox", "data", "independent", "paper"): "paper's attack, levels from the data",
     ("blackbox", "data", "independent", "paper, one search"): "paper's attack, settings of one search, levels from the data",
+    ("blackbox", "data", "independent", "paper, other search"): "paper's attack, settings of another search, levels from the data",
     ("blackbox", "data", "same seed", "paper, one search"): "paper's attack, settings of one search, levels from the data, same seed everywhere",
     ("blackbox", "data", "independent", "paper in full"): "paper's attack, more evidence, levels from the data",
     ("blackbox", "data", "same seed", "paper"): "paper's attack, levels from the data, same seed everywhere",
