@@ -21,7 +21,7 @@ def test_links_are_told_by_strength() -> None:
 
 
 def test_the_body_of_a_report_is_taken_whole(tmp_path: Path) -> None:
-    (tmp_path / "r.html").write_text("<html><body><header><h1>T</h1></header><main id=\"main\"><p>x</p></main><footer>f</footer></body></html>")
+    (tmp_path / "r.html").write_text("<html><body><header><p class=\"inside\"><strong>Keep inside.</strong> x</p><h1>T</h1></header><main id=\"main\"><p>x</p></main><footer>f</footer></body></html>")
     assert body_of(tmp_path / "r.html") == '<header><h2 class="title">T</h2></header><div class="report"><p>x</p></div>'
     (tmp_path / "r.html").write_text("nothing")
     with pytest.raises(InputError):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -91,7 +92,10 @@ def _synthetic(job: Job) -> Path:
 
 
 def body_of(path: Path) -> Markup:
-    """Return what stands in a page of the report between its head and its foot: the same words and pictures, not another copy of them."""
+    """Return what stands in a page of the report between its head and its foot: the same words and pictures, not another copy of them.
+
+    Its first line, whether it may leave, is left out: the frame of the screen says it of everything.
+    """
     try:
         html = path.read_text("utf-8")
     except OSError:
@@ -99,7 +103,8 @@ def body_of(path: Path) -> Markup:
     start, end = html.find("<header>"), html.rfind("</main>")
     if start < 0 or end < start:
         raise InputError("The page of this run is not as a report is. Run it again.")
-    inner = html[start:end].replace('<main id="main">', '<div class="report">') + "</div>"
+    inner = re.sub(r'<p class="(?:inside|leave)">.*?</p>', "", html[start:end], count=1, flags=re.DOTALL)  # the frame says it of all
+    inner = inner.replace('<main id="main">', '<div class="report">') + "</div>"
     return Markup(inner.replace("<h1>", '<h2 class="title">').replace("</h1>", "</h2>"))  # noqa: S704  our own page; the policy lets no script run
 
 
