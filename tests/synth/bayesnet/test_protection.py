@@ -5,10 +5,13 @@ from __future__ import annotations
 from itertools import product
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from sklearn.metrics import mutual_info_score
 
+from chaffinch import Column, Schema, read
 from chaffinch.counts import MemoryCounter
+from chaffinch.errors import InputError
 from chaffinch.synth import BayesNet
 from chaffinch.synth.bayesnet.protection import protection_of
 
@@ -109,3 +112,15 @@ def test_the_model_tells_what_was_cut(table):
     assert shown["protection"]["protect"] == "separate"
     assert {cut["other"] for cut in shown["protection"]["cuts"]} == {"c2", "c3", "c4"}
     assert BayesNet(parents=2, label="c0").fit(table).to_dict()["protection"] is None
+
+
+def test_a_declared_constraint_that_carries_a_sensitive_column_is_refused():
+    """A constraint acts on drawn rows, whatever the network says: with it a key would tell the sensitive column, protected or not."""
+    rng = np.random.default_rng(1)
+    data = {"area": rng.choice(["a", "b"], 400), "ill": rng.choice(["no", "yes"], 400), "vote": rng.choice(["x", "y"], 400)}
+    data["ill"] = np.where(data["area"] == "a", "no", data["ill"])
+    table = read(pa.table(data), Schema(tuple(Column(n, "categorical", type="string") for n in data), rules=("area == 'a' implies ill == 'no'",)))
+    with pytest.raises(InputError, match="ties sensitive column 'ill' to columns that protection keeps it apart from"):
+        BayesNet(sensitive=("ill",), label="vote").fit(table, seed=1)
+    through_label = read(pa.table(data), Schema(tuple(Column(n, "categorical", type="string") for n in data), rules=("vote == 'x' implies ill in ['no', 'yes']",)))
+    BayesNet(sensitive=("ill",), label="vote").fit(through_label, seed=1)

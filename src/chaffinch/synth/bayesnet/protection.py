@@ -14,6 +14,7 @@ from ..._base.plain import to_plain
 from ...counts.counter import Counter
 from ...counts.marginal import Marginal
 from ...counts.scores import mutual_information
+from ...table.constraints import rules_of
 from ...table.relations import relations_of
 from ...table.schema import Schema
 from .rules import Protect
@@ -75,15 +76,16 @@ def protected_schema(schema: Schema, label: str | None, sensitive: Sequence[str]
     Raises InputError for such a rule that was declared: the one who wrote it asks for both.
     """
     apart = {frozenset(pair) for pair in cut_pairs(schema.names, label, sensitive, protect)}
-    tying = [r for r in relations_of(schema) if any(frozenset(pair) in apart for pair in combinations(dict.fromkeys(r.columns), 2))]
-    for relation in tying:
-        if relation.text not in schema.found:
-            hidden = next(name for name in relation.columns if name in sensitive)
+    rules = [(rule.text, rule.columns) for rule in (*relations_of(schema), *rules_of(schema))]
+    tying = [(text, columns) for text, columns in rules if any(frozenset(pair) in apart for pair in combinations(dict.fromkeys(columns), 2))]
+    for text, columns in tying:
+        if text not in schema.found:
+            hidden = next(name for name in columns if name in sensitive)
             raise InputError(
-                f"The rule '{relation.text}' ties sensitive column '{hidden}' to columns that protection keeps it apart from: they would carry it. "
+                f"The rule '{text}' ties sensitive column '{hidden}' to columns that protection keeps it apart from: they would carry it. "
                 "Declare them sensitive too, with protect = 'together', or leave out the rule."
             )
-    texts = tuple(dict.fromkeys(relation.text for relation in tying))
+    texts = tuple(dict.fromkeys(text for text, _ in tying))
     return (replace(schema, rules=tuple(t for t in schema.rules if t not in texts)) if texts else schema), texts
 
 
