@@ -16,14 +16,14 @@ from ...table import read
 from ...table.encode import level_labels
 from ...table.sources import open_source
 
-__all__ = ["Crossed", "crossed"]
+__all__ = ["CrossedColumns", "crossed"]
 
 MOST_ROWS = 200_000
 MOST_LEVELS = 8
 
 
 @dataclass(frozen=True)
-class Crossed:
+class CrossedColumns:
     """Rows of one column by the columns of another, as shares of each row that may be shown; `rows` have their names first."""
 
     column: str
@@ -33,7 +33,7 @@ class Crossed:
     counted: int
 
 
-def crossed(path: Path, column: str, by: str) -> Crossed:
+def crossed(path: Path, column: str, by: str) -> CrossedColumns:
     """Return how a column spreads for each level of another in the first rows of a synthetic table: counts rounded, small ones hidden."""
     batches, seen = [], 0
     source = open_source(path)
@@ -49,7 +49,7 @@ def crossed(path: Path, column: str, by: str) -> Crossed:
     names = {name: level_labels(schema[name]) for name in (by, column)}
     cells = counts[np.ix_(down, across)]
     rows = tuple((names[by][i], *(str(masked_count(cell)) for cell in line)) for i, line in zip(down, cells, strict=True))
-    return Crossed(column, by, tuple(names[column][j] for j in across), rows, table.n_rows)
+    return CrossedColumns(column, by, tuple(names[column][j] for j in across), rows, table.n_rows)
 
 
 def _largest(totals: NDArray[Any]) -> list[int]:
