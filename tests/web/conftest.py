@@ -80,8 +80,10 @@ class Visitor:
 def _people() -> str:
     """A table of 300 made-up people, one column of which says who they are."""
     rng = np.random.default_rng(1)
-    areas = rng.integers(3, size=300)  # the third of them makes ill
-    rows = [f"{SURNAMES[rng.integers(10)]},{rng.integers(18, 90)},{'fm'[rng.integers(2)]},{('no', 'yes')[int(rng.random() < 0.1 + 0.4 * area)]},{area}" for area in areas]
+    sexes = rng.integers(2, size=300)
+    areas = sexes + rng.integers(2, size=300)  # men live further on, where more fall ill
+    ills = [("no", "yes")[int(rng.random() < 0.1 + 0.4 * area)] for area in areas]
+    rows = [f"{SURNAMES[rng.integers(10)]},{rng.integers(18, 90)},{'fm'[sex]},{ill},{area}" for sex, ill, area in zip(sexes, ills, areas, strict=True)]
     return "\n".join(["surname,age,sex,ill,area", *rows]) + "\n"
 
 

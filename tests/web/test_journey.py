@@ -54,7 +54,7 @@ def tab_to(browser: Browser, selector: str, most: int = 150) -> None:
 def write(browser: Browser, words: str) -> None:
     """Type words into what has the focus."""
     for letter in words:
-        press(browser, letter, ord(letter.upper()), letter)
+        press(browser, letter, 190 if letter == "." else ord(letter.upper()), letter)  # 46 would be the key that deletes
 
 
 def enter(browser: Browser) -> None:
