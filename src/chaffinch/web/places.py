@@ -41,10 +41,10 @@ class Places:
         """
         if not text or "\0" in text or len(text) > 4096:
             raise FileError("Name a file: its path on this computer.")
-        asked = Path(text).expanduser()
         try:
+            asked = Path(text).expanduser()
             path = (asked if asked.is_absolute() else self.folders[0] / asked).resolve()
-        except (OSError, RuntimeError):
+        except (OSError, RuntimeError, ValueError):
             raise FileError("This path cannot be followed. Name the file itself.") from None
         if not any(path == folder or folder in path.parents for folder in self.folders):
             raise FileError(
