@@ -50,7 +50,7 @@ class Places:
             raise FileError(
                 f"'{text}' is outside the folders that were opened. Start the page with its folder: chaffinch open FOLDER."
             )
-        if not path.exists():
+        if not os.path.exists(path):  # Path.exists raises for a name that is too long
             raise FileError(f"No such file: '{text}'.")
         return path
 
