@@ -5,13 +5,28 @@ from __future__ import annotations
 import csv
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-__all__ = ["CPU", "Cells"]
+__all__ = ["CPU", "Cells", "append_rows", "finished_rows"]
 
 CPU = "cpu seconds"
+
+
+def finished_rows(path: Path) -> list[dict[str, str]]:
+    """Return the rows that a CSV has by the names of its columns; none where it is not there yet."""
+    if not path.exists():
+        return []
+    with open(path, newline="") as handle:
+        return list(csv.DictReader(handle))
+
+
+def append_rows(path: Path, head: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
+    """Append rows to a CSV, the names of its columns before the first."""
+    new = not path.exists()
+    with open(path, "a", newline="") as handle:
+        csv.writer(handle).writerows([head, *rows] if new else rows)
 
 
 class Cells:
@@ -41,9 +56,7 @@ class Cells:
             found = work()
             spent = f"{time.process_time() - start:.2f}"
             self.rows[name] = [[*name, *map(str, row), spent if i == 0 else ""] for i, row in enumerate(found)]
-            new = not self.path.exists()
-            with open(self.path, "a", newline="") as handle:
-                csv.writer(handle).writerows([self.head, *self.rows[name]] if new else self.rows[name])
+            append_rows(self.path, self.head, self.rows[name])
             print(".", end="", flush=True, file=sys.stderr)
         return [row[self.n_keys : -1] for row in self.rows[name]]
 

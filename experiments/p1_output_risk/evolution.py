@@ -9,7 +9,6 @@ the tables and figures from that file.
 
 from __future__ import annotations
 
-import csv
 import sys
 import time
 from dataclasses import dataclass
@@ -23,6 +22,7 @@ sys.path.insert(0, str(HERE.parent))
 sys.path.insert(0, str(HERE))
 sys.path.insert(0, str(HERE.parents[1] / "benchmarks"))
 
+from cells import append_rows, finished_rows  # noqa: E402
 from evolving_cases import census  # noqa: E402
 from run import TABLES, feature, read, save, spec_of  # noqa: E402
 
@@ -144,35 +144,22 @@ def mistakes(fitted: dict[str, float], rows: int) -> dict[str, str]:
     return {"MAE": f"{off.mean():.6f}", "largest error": f"{off.max():.6f}", "of 23 to four decimals": str(int((off <= 5e-5).sum()))}
 
 
-def finished() -> list[dict[str, str]]:
-    """Return the runs that are done."""
-    if not RESULTS.exists():
-        return []
-    with open(RESULTS, newline="") as handle:
-        return list(csv.DictReader(handle))
-
-
 def run() -> None:
     """Make the runs that are not done."""
-    done = {tuple(row[name] for name in KEYS) for row in finished()}
+    done = {tuple(row[name] for name in KEYS) for row in finished_rows(RESULTS)}
     warm = problem_of(12_589, "univariate")
     solve(warm, warm.columns.start(200, seed=0), seed=0, settings=settings_from({"generations": 1}))  # compiles
     for case in cases():
         if case.key in done:
             continue
         row = ran(case)
-        new = not RESULTS.exists()
-        with open(RESULTS, "a", newline="") as handle:
-            writer = csv.DictWriter(handle, list(row), lineterminator="\n")
-            if new:
-                writer.writeheader()
-            writer.writerow(row)
+        append_rows(RESULTS, list(row), [list(row.values())])
         print(*case.key, row["MAE"], row["CPU s"], flush=True)
 
 
 def summarise() -> None:
     """Make tables and figures of the runs that are done."""
-    runs = finished()
+    runs = finished_rows(RESULTS)
     by_case = {
         (rows, start, rule): mine
         for rows in RUNS

@@ -8,7 +8,6 @@
 
 from __future__ import annotations
 
-import csv
 import sys
 import time
 from collections.abc import Iterator, Sequence
@@ -22,6 +21,7 @@ HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent))
 sys.path.insert(0, str(HERE))
 
+from cells import append_rows, finished_rows  # noqa: E402
 from people import DATASETS, People, people  # noqa: E402
 from run import logit, read, save  # noqa: E402
 
@@ -73,17 +73,9 @@ def _tcap(dataset: Codes, who: People, group: NDArray[np.int8], target: str) -> 
     return ensemble_tcap([dataset], who.codes, group, attack, threads=1).means[0]
 
 
-def finished() -> list[dict[str, str]]:
-    """Return the rows that are done."""
-    if not RESULTS.exists():
-        return []
-    with open(RESULTS, newline="") as handle:
-        return list(csv.DictReader(handle))
-
-
 def run() -> None:
     """Make the syntheses that are not done, the first of every fold before the second."""
-    done = {tuple(row[name] for name in KEYS) for row in finished()}
+    done = {tuple(row[name] for name in KEYS) for row in finished_rows(RESULTS)}
     files = {data: who for data in DATASETS if (who := people(data)) is not None}
     for number in range(1, 1 + SYNTHESES):
         for data, who in files.items():
@@ -91,9 +83,7 @@ def run() -> None:
                 if (data, fold, str(number)) in done:
                     continue
                 rows = list(synthesis(who, data, fold, number))
-                new = not RESULTS.exists()
-                with open(RESULTS, "a", newline="") as handle:
-                    csv.writer(handle, lineterminator="\n").writerows([HEAD, *rows] if new else rows)
+                append_rows(RESULTS, HEAD, rows)
                 print(data, fold, number, rows[0], flush=True)
 
 
@@ -105,7 +95,7 @@ def summarise() -> None:
          f"{float(row['difference']):{'' if row['fold'] == 'sd' else '+'}.4f}", "", "", ""]
         for row in read("table05_tcap")
     ]  # fmt: skip
-    found = finished()
+    found = finished_rows(RESULTS)
     for data in dict.fromkeys(row["data"] for row in found):
         for target in TARGETS[data]:
             for convention in CONVENTIONS:

@@ -9,7 +9,6 @@ run, the figures and the table of the README are written again from results.csv.
 from __future__ import annotations
 
 import argparse
-import csv
 import sys
 import time
 from collections.abc import Iterator
@@ -22,6 +21,7 @@ import numpy as np
 HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parent)]
 
+from cells import append_rows, finished_rows  # noqa: E402
 from compiled import CompiledGenerator, PackagePrivBayes  # noqa: E402
 from p3_population import declared, population  # noqa: E402
 from paper_attack import PaperPlan, paper_attack  # noqa: E402
@@ -54,6 +54,7 @@ LIBRARY = (12, 13)
 """Figures whose declared arm is fitted by `chaffinch.PrivBayes`; the others, and all that reads levels from the data, by `compiled.py`, which is quicker."""
 FULL = PaperPlan(pairs=100, tables=10, releases=1000, searches=4)
 """The published code cuts the tables of a target's 1,000 pairs to the first 1,000 with it and 1,000 without it: those of 100 pairs."""
+SEARCHES = HERE / "searches.csv"
 KEY = ("figure", "synthesiser", "epsilon", "box", "levels", "noise", "attack")
 HEAD = [
     "figure", "dataset", "rows", "population", "synthesiser", "epsilon", "box", "levels", "noise", "attack", "success", "low", "high", "baseline",
@@ -157,8 +158,7 @@ def attacked_as_printed(setting: Setting, table: Table, plan: PaperPlan) -> list
     with one_thread():  # many points are run side by side, or beside other work
         found = paper_attack(whom, setting.maker, plan, box=setting.box, seed=setting.figure, known=known)  # type: ignore[arg-type]
     if known is None:
-        with open(HERE / "searches.csv", "a", newline="") as handle:
-            csv.writer(handle).writerows([*setting.key, *(one[name] for name in SEARCH)] for one in found.settings)
+        append_rows(SEARCHES, [*KEY, *SEARCH], [[*setting.key, *(one[name] for name in SEARCH)] for one in found.settings])
     low, high = clopper_pearson(found.right, plan.releases)
     told = [f"{number:.4f}" for number in (found.right / plan.releases, low, high, whom.share)]
     return [*told, "", f"{np.mean(found.aucs):.4f}"]
@@ -167,13 +167,9 @@ def attacked_as_printed(setting: Setting, table: Table, plan: PaperPlan) -> list
 def searches() -> dict[tuple[str, ...], list[dict[str, Any]]]:
     """Return the settings of trees that searches have found, by the setting that was attacked."""
     out: dict[tuple[str, ...], list[dict[str, Any]]] = {}
-    path = HERE / "searches.csv"
-    if not path.exists():
-        path.write_text(",".join([*KEY, *SEARCH]) + "\n")
-    with open(path, newline="") as handle:
-        for row in csv.DictReader(handle):
-            found = {name: {"True": True, "False": False}.get(row[name], int(row[name]) if row[name].isdigit() else row[name]) for name in SEARCH}
-            out.setdefault(tuple(row[name] for name in KEY), []).append(found)
+    for row in finished_rows(SEARCHES):
+        found = {name: {"True": True, "False": False}.get(row[name], int(row[name]) if row[name].isdigit() else row[name]) for name in SEARCH}
+        out.setdefault(tuple(row[name] for name in KEY), []).append(found)
     return out
 
 
@@ -191,12 +187,7 @@ def main() -> None:
     parser.add_argument("--workers", type=int, default=None)
     parser.add_argument("--results", type=Path, default=HERE / "results.csv")
     asked = parser.parse_args()
-    done = set()
-    if asked.results.exists():
-        with open(asked.results, newline="") as handle:
-            done = {tuple(row[name] for name in KEY) for row in csv.DictReader(handle)}
-    else:
-        asked.results.write_text(",".join(HEAD) + "\n")
+    done = {tuple(row[name] for name in KEY) for row in finished_rows(asked.results)}
     tables: dict[int, Table] = {}
     for setting in settings():
         if setting.key in done or (asked.only and not any(text in setting.words for text in asked.only)):
@@ -216,8 +207,7 @@ def main() -> None:
             evidence = [asked.pairs, 1 if setting.box == "whitebox" else asked.tables, asked.releases, ""]
         (_, name, epsilon, *others), sizes = setting.key, FIGURES[figure]
         row = [figure, *sizes, name, epsilon, *others, *numbers, *evidence, f"{time.process_time() - began:.0f}"]
-        with open(asked.results, "a", newline="") as handle:
-            csv.writer(handle).writerow(row)
+        append_rows(asked.results, HEAD, [row])
         (HERE / "machine.txt").write_text(machine("scikit-learn") + "\n")
         done.add(setting.key)
         print(*row, flush=True)

@@ -8,7 +8,6 @@ that was stopped has the same number of repeats at every epsilon, but for the la
 
 from __future__ import annotations
 
-import csv
 import sys
 import time
 from pathlib import Path
@@ -20,6 +19,7 @@ HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent))
 sys.path.insert(0, str(HERE))
 
+from cells import append_rows, finished_rows  # noqa: E402
 from run import declared, synthesis  # noqa: E402
 from support_vectors import KernelVotes  # noqa: E402
 from training import printed, whole  # noqa: E402
@@ -45,10 +45,7 @@ Key = tuple[str, str, str, str]
 
 def finished() -> set[Key]:
     """Return the fits that are in the file."""
-    if not FOUND.exists():
-        with open(FOUND, "w", newline="") as handle:
-            csv.writer(handle).writerow(HEAD)
-    return {(r["synthesiser"], r["epsilon"], r["repeat"], r["label"]) for r in printed(FOUND)}
+    return {(r["synthesiser"], r["epsilon"], r["repeat"], r["label"]) for r in finished_rows(FOUND)}
 
 
 def parts(table: Table, label: str, repeat: int) -> tuple[np.ndarray, np.ndarray]:
@@ -96,8 +93,7 @@ def main(repeats: int) -> None:
                 own, real = errors(first, table, label, repeat)
                 seconds = time.process_time() - start
                 row: list[Any] = [name, word, copy, repeat, label, table.n_rows, f"{own:.5f}", f"{real:.5f}", f"{seconds:.1f}"]
-                with open(FOUND, "a", newline="") as handle:
-                    csv.writer(handle).writerow(row)
+                append_rows(FOUND, HEAD, [row])
                 print(*row, flush=True)
 
 

@@ -8,7 +8,6 @@ from it and from the committed syntheses of Adult and Diabetes.
 
 from __future__ import annotations
 
-import csv
 import sys
 import time
 from collections.abc import Sequence
@@ -23,6 +22,7 @@ HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent))
 sys.path.insert(0, str(HERE))
 
+from cells import append_rows, finished_rows  # noqa: E402
 from run import PRIVATE, told  # noqa: E402
 from training import printed, save, whole  # noqa: E402
 
@@ -49,9 +49,7 @@ SHARES = tuple(round(0.05 * step, 2) for step in range(21))
 def measure() -> None:
     """Append what is missing of mu and delta of the tables that the share is tuned on."""
     epsilons = sorted(float(row["epsilon"]) for row in printed(HERE / "p4_epsilons.csv"))[::-1]
-    if not FOUND.exists():
-        save(HERE, "weights_tables", HEAD, [])
-    done = {tuple(row[name] for name in HEAD[:4]) for row in printed(FOUND)}
+    done = {tuple(row[name] for name in HEAD[:4]) for row in finished_rows(FOUND)}
     for dataset in TUNED:
         table, known = tables(dataset)
         cells: list[tuple[str, str, Any, Any]] = [("independent", "", Independent(), table)]
@@ -64,8 +62,7 @@ def measure() -> None:
                 made = synthesiser.fit(learnt, seed=10 + copy).sample(table.n_rows, seed=20 + copy)
                 far, use = mu(table, made), delta(table, made, repeats=1, rows=ROWS, seed=copy)
                 row = [dataset, name, epsilon, copy, told(far.value), told(use.value), told(use.tstr.value)]
-                with open(FOUND, "a", newline="") as handle:
-                    csv.writer(handle).writerow([*row, f"{time.process_time() - start:.1f}"])
+                append_rows(FOUND, HEAD, [[*row, f"{time.process_time() - start:.1f}"]])
                 print(*row, flush=True)
 
 
