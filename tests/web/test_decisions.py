@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from chaffinch.errors import FileError, InputError
-from chaffinch.web.decisions import Checker, approve, confirm, other_name, put_down, read_records
+from chaffinch.web.decisions import Checker, approve, other_name, put_down, read_records, record_in
 
 
 @pytest.fixture
@@ -37,12 +37,12 @@ def test_a_table_that_is_gone_leaves_nothing_behind(folder: Path, tmp_path: Path
 
 def test_a_record_is_read_back(folder: Path) -> None:
     put_down(folder, "returned", run=4, reason="  too coarse ", checkers=[Checker("Ann", "t")], waiting=False, about={})
-    record = confirm(folder)
+    record = record_in(folder)
     assert record is not None
     assert (record.number, record.run, record.word, record.reason, record.checkers, record.waiting) == (3, 4, "returned", "too coarse", (Checker("Ann", "t"),), False)
     assert read_records(folder.parent) == [record]
     (folder / "decision.json").write_text("{")
-    assert confirm(folder) is None
+    assert record_in(folder) is None
 
 
 @pytest.mark.parametrize(("word", "reason"), [("perhaps", "x"), ("approved", " "), ("approved", "x" * 5000)])

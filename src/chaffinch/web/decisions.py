@@ -17,7 +17,7 @@ from .._base.errors import FileError, InputError, unknown_name
 from .._base.safe_files import filling, write_text
 from .project import read_json
 
-__all__ = ["RECORD", "Checker", "DecisionRecord", "approve", "confirm", "other_name", "put_down", "read_records"]
+__all__ = ["RECORD", "Checker", "DecisionRecord", "approve", "other_name", "put_down", "read_records", "record_in"]
 
 FORMAT, VERSION = "chaffinch-decision", 1
 RECORD = "decision.json"
@@ -88,7 +88,7 @@ def approve(folder: Path, tables: Sequence[Path], page: str, *, run: int, reason
         (part / RECORD).write_text(_text("approved", run, reason, checkers, False, {**about, "files": hashes}), encoding="utf-8")
 
 
-def confirm(path: Path) -> DecisionRecord | None:
+def record_in(path: Path) -> DecisionRecord | None:
     """Return the record in a folder; None where there is none."""
     held = read_json(path / RECORD)
     if held is None or held.get("format") != FORMAT:
@@ -102,7 +102,7 @@ def confirm(path: Path) -> DecisionRecord | None:
 
 def read_records(root: Path) -> list[DecisionRecord]:
     """Return all decisions of a project, the newest first."""
-    found = [confirm(one) for one in sorted(root.iterdir(), reverse=True) if one.name.isdigit()]
+    found = [record_in(one) for one in sorted(root.iterdir(), reverse=True) if one.name.isdigit()]
     return [one for one in found if one is not None]
 
 

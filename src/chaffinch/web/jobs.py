@@ -113,9 +113,7 @@ def _alive(who: dict[str, Any]) -> bool:
         with contextlib.suppress(ChildProcessError):
             os.waitpid(pid, os.WNOHANG)  # one of our own that has ended would count as there
         os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    except OSError:
+    except OSError:  # it is not there, or somebody else's
         return False
     began = _began(pid)
     return began is None or began <= float(who.get("time", 0.0)) + 5.0

@@ -14,7 +14,7 @@ from ..._base.masking import masked_count
 from ...counts import MemoryCounter
 from ...table import read
 from ...table.encode import level_labels
-from ...table.sources import open_source
+from ...table.sources import Source, open_source
 
 __all__ = ["CrossedColumns", "crossed"]
 
@@ -34,15 +34,9 @@ class CrossedColumns:
 
 
 def crossed(path: Path, column: str, by: str) -> CrossedColumns:
-    """Return how a column spreads for each level of another in the first rows of a synthetic table: counts rounded, small ones hidden."""
-    batches, seen = [], 0
+    """Return how a column spreads for each level of another in a synthetic table, or its first rows: counts rounded, small ones hidden."""
     source = open_source(path)
-    for batch in source.batches([column, by]):
-        batches.append(batch.slice(0, MOST_ROWS - seen))
-        seen += len(batches[-1])
-        if seen >= MOST_ROWS:
-            break
-    table = read(pa.Table.from_batches(batches, schema=batches[0].schema)) if not source.text else read(path)
+    table = read(path) if source.text else read(_first_rows(source, [column, by]))  # of words in a text file kinds are found, all rows read
     schema = table.schema
     counts = MemoryCounter(table).marginals([(by, column)])[0].dense()
     across, down = (_largest(counts.sum(axis=axis)) for axis in (0, 1))
@@ -50,6 +44,16 @@ def crossed(path: Path, column: str, by: str) -> CrossedColumns:
     cells = counts[np.ix_(down, across)]
     rows = tuple((names[by][i], *(str(masked_count(cell)) for cell in line)) for i, line in zip(down, cells, strict=True))
     return CrossedColumns(column, by, tuple(names[column][j] for j in across), rows, table.n_rows)
+
+
+def _first_rows(source: Source, columns: list[str]) -> pa.Table:
+    batches, seen = [], 0
+    for batch in source.batches(columns):
+        batches.append(batch.slice(0, MOST_ROWS - seen))
+        seen += len(batches[-1])
+        if seen >= MOST_ROWS:
+            break
+    return pa.Table.from_batches(batches, schema=batches[0].schema)
 
 
 def _largest(totals: NDArray[Any]) -> list[int]:

@@ -9,7 +9,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from ..._base.errors import ChaffinchError, InputError
-from ..decisions import Checker, approve, confirm, other_name, put_down, read_records
+from ..decisions import Checker, approve, other_name, put_down, read_records, record_in
 from ..jobs import Job
 from ..page import Page, form_of, go
 from .result import finished, report_of_run
@@ -75,7 +75,7 @@ def second(page: Page, request: Request) -> Response:
     """Confirm an approval under a second name, or refuse it."""
     form = form_of(request)
     folder = page.project.path("decisions", f"{request.path_params['number']:04d}")
-    record = confirm(folder)
+    record = record_in(folder)
     if record is None or not record.waiting:
         raise InputError("There is no such approval that waits for a second checker.")
     job = page.queue.job(record.run)

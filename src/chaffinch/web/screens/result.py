@@ -61,13 +61,12 @@ def _shown(page: Page, job: Job, column: str = "", alert: str = "") -> Response:
     data = report_of_run(job)
     network = (data.get("synthesis") or {}).get("network") or {}
     names = [held["name"] for held in data["about"].get("columns", ())]
-    edges = [tuple(edge) for edge in network.get("edges", ())]
     if column and column not in names:
         raise unknown_name("column", column, names)
     links = links_of(column, network) if column else None
     context = {
         "number": job.number, "command": shown_command(job.words), "body": body_of(job.written / "confidential" / "report.html"), "columns": names,
-        "links": links, "has_network": bool(edges), "runs": [one.number for one in finished(page)],
+        "links": links, "has_network": bool(network.get("edges")), "runs": [one.number for one in finished(page)],
         "crossed": None if links is None or not (near := [*links.parents, *links.children]) else crossed(_synthetic(job), column, near[0][0]),
     }  # fmt: skip
     return page.show("result.html.j2", step="result", commands=[job.words], alert=alert, status=400 if alert else 200, context=context)

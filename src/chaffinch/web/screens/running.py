@@ -63,12 +63,12 @@ def show(page: Page, request: Request) -> Response:
 
 def live(page: Page, request: Request) -> Response:
     """Return the list of runs alone, which the screen asks for again and again while something runs."""
-    return HTMLResponse(page.environment.get_template("runs_list.html.j2").render(**_context(page)))
+    return HTMLResponse(page.environment.get_template("runs_list.html.j2").render(**_context(page), form_key=page.keys.form))
 
 
 def _context(page: Page) -> dict[str, Any]:
     rows = rows_of(page)
-    return {"rows": rows, "busy": any(row.state in ("running", "waiting") and (row.state == "running" or row.asked) for row in rows), "form_key": page.keys.form}
+    return {"rows": rows, "busy": any(row.state == "running" or (row.state == "waiting" and row.asked) for row in rows)}
 
 
 def _shown(page: Page, alert: str = "", *, confirm: bool = False) -> Response:
@@ -76,8 +76,7 @@ def _shown(page: Page, alert: str = "", *, confirm: bool = False) -> Response:
     words = release_words(choices, roles, page.project.path("schema.toml"), page.project.path("runs", "NEW", "out"))
     undecided = _undecided(page)
     spent = () if choices.epsilon is None else balance(page)
-    rest = {key: value for key, value in _context(page).items() if key != "form_key"}
-    context = {**rest, "choices": choices, "roles": roles, "confirm": confirm, "undecided": undecided, "balance": spent}
+    context = {**_context(page), "choices": choices, "roles": roles, "confirm": confirm, "undecided": undecided, "balance": spent}
     return page.show("runs.html.j2", step="runs", commands=[words] if choices.source else [], alert=alert, status=400 if alert else 200, context=context)
 
 
