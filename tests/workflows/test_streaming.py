@@ -94,7 +94,7 @@ def test_bad_input_leaves_nothing_behind(run_here, people, tmp_path, monkeypatch
         done = run_here("synth", tmp_path / source, "-o", tmp_path / "o.csv", "--engine", "stream")
         assert done.code == 2
         assert words in done.err
-    monkeypatch.setattr("chaffinch.counts.cache.shutil.disk_usage", lambda place: type("Usage", (), {"free": 100}))
+    monkeypatch.setattr("chaffinch.table.code_cache.shutil.disk_usage", lambda place: type("Usage", (), {"free": 100}))
     done = run_here("synth", people, "-o", tmp_path / "o.csv", "--engine", "stream", "--seed", 1)
     assert done.code == 2
     assert "The code cache needs 0.0 GiB" in done.err

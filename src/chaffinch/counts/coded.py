@@ -17,6 +17,7 @@ from .._base.errors import InputError
 from .._base.masking import THRESHOLD
 from .._base.progress import Progress, silent
 from .._base.threads import thread_map
+from ..table.code_cache import CodeCache, CodeLayout, CodeWriter, temporary_folder
 from ..table.codes import Codes
 from ..table.encode import encode_column
 from ..table.find_rules import RowBatch
@@ -31,7 +32,6 @@ from ..table.schema import Schema
 from ..table.schema_file import SchemaLike, as_schema
 from ..table.sources import open_source
 from ..table.table import Table
-from .cache import CodeCache, CodeLayout, CodeWriter, temporary_folder
 
 __all__ = ["CodedScan", "coded_scan"]
 
@@ -144,7 +144,6 @@ class _Encoding:
         if self.complete or columns is not None:
             yield from self.scan.row_batches(columns)
             return
-        self.folder.mkdir(mode=0o700)
         with CodeWriter(self.folder, self.layout) as writer:
             yield from self._written(writer)
             if writer.n_rows_given != self.scan.n_rows:

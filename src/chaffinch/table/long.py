@@ -14,7 +14,8 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from .._base.errors import FileError, InputError
+from .._base.errors import InputError
+from .code_cache import CodeCache, CodeLayout, CodeWriter
 from .codes import Codes
 from .note import Note
 from .scan import CodedBatch
@@ -100,38 +101,18 @@ class LongTable:
         return replace(self, schema=schema, read=parts, coded=parts, _shared={}).cached()
 
     def cached(self) -> LongTable:
-        """Return the table with its codes written to a file in its folder, which later passes read: a few bytes a row, confidential."""
+        """Return the table with its codes in a cache in its folder, which later passes map: a few bytes a row, confidential. All columns are mapped, whichever are asked for."""
         folder = self.folder
         if folder is None:
             return self
-        path = folder / f"codes-{len(list(folder.iterdir()))}.arrow"
-        names = [str(j) for j in range(len(self.schema.sizes))]
-        empty = Codes.of([np.zeros(0, dtype=np.uint8)] * len(names), self.schema.sizes, n_rows=0)
-        stored = pa.schema([(name, pa.from_numpy_dtype(empty[j].dtype)) for j, name in enumerate(names)])
-        try:
-            with pa.OSFile(str(path), "wb") as sink, pa.ipc.new_file(sink, stored) as writer:
-                for part in self._whole(self.coded(None)):
-                    writer.write_batch(pa.record_batch([pa.array(part.codes[j]) for j in range(len(names))], schema=stored))
-        except FileError:
-            raise  # of the file that is read
-        except OSError as error:
-            raise FileError(
-                f"Cannot write the codes of a table to '{folder.parent}': {error.strerror or 'it has no room'}. They take about "
-                f"{self.n_rows * sum(kind.bit_width // 8 for kind in stored.types):,} bytes: free them, or set TMPDIR to a folder that has room."
-            ) from None
-        bare = pa.table({})
+        place, layout = folder / f"codes-{len(list(folder.iterdir()))}", CodeLayout.of(self.schema)
+        with CodeWriter(place, layout) as writer:
+            for part in self._whole(self.coded(None)):
+                writer.write(part.codes)
+        cache, bare = CodeCache.open(place, layout), pa.table({})
 
         def parts(columns: Collection[str] | None) -> Iterator[Table]:
-            wanted = [j for j, name in enumerate(self.schema.names) if columns is None or name in columns]
-            options = pa.ipc.IpcReadOptions(included_fields=wanted or [0])
-            with pa.OSFile(str(path), "rb") as file, pa.ipc.open_file(file, options=options) as reader:
-                for number in range(reader.num_record_batches):
-                    batch = reader.get_batch(number)
-                    nothing: NDArray[Any] = np.zeros(batch.num_rows, dtype=np.uint8)
-                    arrays = [nothing] * len(names)
-                    for k, j in enumerate(wanted):
-                        arrays[j] = batch.column(k).to_numpy()
-                    yield Table(self.schema, bare, Codes.of(arrays, self.schema.sizes, n_rows=batch.num_rows))
+            yield from (Table(self.schema, bare, codes) for codes in cache.batches())  # mapped: what is not looked at is not read
 
         return replace(self, coded=parts)
 

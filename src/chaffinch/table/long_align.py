@@ -9,8 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
@@ -21,6 +19,7 @@ from .._base.errors import InputError
 from .._base.progress import Progress, silent
 from .._base.threads import thread_map
 from .align import OtherTable, has_fractions, moved, same_columns, widening_notes, with_room, without_spare_room
+from .code_cache import CodeLayout, temporary_folder
 from .codes import Codes
 from .encode import encode_column
 from .fit_schema import enough_rows, spelling_of, typed
@@ -119,9 +118,10 @@ def align_files(
 def files_on_one_grid(original: Scan, *others: Any, progress: Progress = silent) -> Iterator[tuple[LongTable, ...]]:
     """Yield what `align_files` returns, with the codes of all rows kept in a folder that its owner alone can read, until the block ends."""
     aligned = align_files(original, *others, progress=progress)
-    with TemporaryDirectory(prefix="chaffinch-", ignore_cleanup_errors=True) as folder:
+    n_bytes = sum(table.n_rows * CodeLayout.of(table.schema).row_bytes for table in aligned)
+    with temporary_folder(n_bytes=n_bytes) as folder:
         progress("coding rows", -1)
-        yield tuple(replace(table, folder=Path(folder)).cached() for table in aligned)
+        yield tuple(replace(table, folder=folder).cached() for table in aligned)
 
 
 def _long(schema: Schema, n_rows: int, read: Callable[[Collection[str] | None], Iterator[Table]], notes: tuple[Note, ...]) -> LongTable:

@@ -14,8 +14,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from chaffinch._base.errors import FileError
-from chaffinch.counts import cache
-from chaffinch.counts.cache import CodeCache, CodeLayout, CodeWriter, block_of, codes_of, temporary_folder
+from chaffinch.table import code_cache
+from chaffinch.table.code_cache import CodeCache, CodeLayout, CodeWriter, block_of, codes_of_block, temporary_folder
 from chaffinch.table.codes import Codes
 
 SIZES = (3, 300, 7, 256)
@@ -31,8 +31,8 @@ def written(folder, layout, table, cuts):
 @given(st.integers(0, 10**6), st.integers(0, 200), st.lists(st.integers(0, 200), max_size=4))
 @settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_codes_come_back_in_blocks_of_equal_length(coded, monkeypatch, seed, n, cuts):
-    monkeypatch.setattr(cache, "BLOCK_ROWS", 16)
-    monkeypatch.setattr(cache, "FILE_ROWS", 48)
+    monkeypatch.setattr(code_cache, "BLOCK_ROWS", 16)
+    monkeypatch.setattr(code_cache, "FILE_ROWS", 48)
     rng = np.random.default_rng(seed)
     table = coded([rng.integers(0, size, n) for size in SIZES], SIZES)
     with temporary_folder() as folder:
@@ -52,7 +52,7 @@ def test_a_block_is_mapped_and_not_copied(coded):
         (codes,) = opened.batches()
         assert not codes.matrices[0].flags.owndata
         assert [codes[1].tolist(), codes[2].tolist()] == [[299, 0, 5], [69_999, 1, 0]]
-    assert codes_of(block_of(table.codes), table.codes.sizes)[0].tolist() == [0, 2, 1]
+    assert codes_of_block(block_of(table.codes), table.codes.sizes)[0].tolist() == [0, 2, 1]
 
 
 def written_two(folder, table):

@@ -33,11 +33,11 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from .._base.errors import FileError
-from ..table.codec import same_codes
-from ..table.codes import WIDTHS, Codes, narrowest
-from ..table.schema import Column, Schema
+from .codec import same_codes
+from .codes import WIDTHS, Codes, narrowest
+from .schema import Column, Schema
 
-__all__ = ["BLOCK_ROWS", "CodeCache", "CodeLayout", "CodeWriter", "block_of", "codes_of", "temporary_folder"]
+__all__ = ["BLOCK_ROWS", "CodeCache", "CodeLayout", "CodeWriter", "block_of", "codes_of_block", "temporary_folder"]
 
 VERSION = 1
 
@@ -106,7 +106,7 @@ def block_of(codes: Codes) -> pa.RecordBatch:
     return pa.RecordBatch.from_arrays(arrays, schema=_FIELDS)
 
 
-def codes_of(block: pa.RecordBatch, sizes: Sequence[int]) -> Codes:
+def codes_of_block(block: pa.RecordBatch, sizes: Sequence[int]) -> Codes:
     """Return the codes of a block, without a copy, given the number of codes of each stored column."""
     n_rows = block.column("rows")[0].as_py()
     groups = np.array([WIDTHS.index(narrowest(size)) for size in sizes], dtype=np.int64)
@@ -123,7 +123,7 @@ def codes_of(block: pa.RecordBatch, sizes: Sequence[int]) -> Codes:
 
 
 class CodeWriter:
-    """Writes codes, in any batches, into a folder as blocks of equal numbers of rows; a context manager, whose end writes the head."""
+    """Writes codes, in any batches, into a folder, made if it is not there, as blocks of equal numbers of rows; a context manager, whose end writes the head."""
 
     def __init__(self, folder: Path, layout: CodeLayout) -> None:
         self.folder, self.layout = folder, layout
@@ -133,6 +133,8 @@ class CodeWriter:
         self._waiting: list[Codes] = []
 
     def __enter__(self) -> Self:
+        with _room(self.folder):
+            self.folder.mkdir(mode=0o700, exist_ok=True)
         return self
 
     def write(self, codes: Codes) -> None:
@@ -213,7 +215,7 @@ class CodeCache:
             with pa.memory_map(str(self.folder / name)) as mapped:
                 blocks = pa.ipc.open_file(mapped)
                 for i in range(blocks.num_record_batches):
-                    codes = codes_of(blocks.get_batch(i), self.layout.sizes)
+                    codes = codes_of_block(blocks.get_batch(i), self.layout.sizes)
                     seen += codes.n_rows
                     yield self.layout.view(codes, view)
         if seen != self.n_rows:
