@@ -435,6 +435,8 @@ ASKS = {
     "select": lambda c, amount: c.select([(0, (1,)), (1, (0,))], "R", amount, rows=2, why="test"),
     "distances": lambda c, amount: c.distances([("c0", "c1")], [np.ones((2, 3))], amount, why="test"),
     "farthest": lambda c, amount: c.farthest([("c0",), ("c1",)], [np.ones(2), np.ones(3)], [0, 0], 2, amount, why="test"),
+    "closest": lambda c, amount: c.closest([("c0",), ("c1",)], [Plain(c.schema, [(0, 0)]), Plain(c.schema, [])], amount, why="test"),
+    "workload_distance": lambda c, amount: c.workload_distance([("c0", "c1")], Plain(c.schema, [(0, 0)]), amount, why="test"),
 }
 
 
@@ -504,8 +506,8 @@ def test_no_attribute_tells_what_was_not_paid_for():
     counter = opened(some_rows(0, SIZES, 9), SIZES)
     public = {name for name in dir(counter) if not name.startswith("_")}
     assert public == {
-        *("check_rows", "close", "closed", "distances", "farthest", "ledger", "pure"),
-        *("rows", "schema", "select", "tables", "test_only", "unit"),
+        *("check_rows", "close", "closed", "closest", "distances", "farthest", "ledger", "pure"),
+        *("rows", "schema", "select", "tables", "test_only", "unit", "workload_distance"),
     }
     for name in ("n_rows", "marginals", "table", "counter"):
         assert not hasattr(counter, name)

@@ -14,7 +14,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from .._base.errors import ClosedError, InputError, PrivacyError, TooLargeError
+from .._base.errors import ClosedError, InputError, PrivacyError, TooLargeError, unknown_name
 from ..counts.counter import Counter
 from ..counts.families import Family, family_scores
 from ..table.schema import Schema
@@ -231,6 +231,64 @@ class PrivateCounter:
             left = np.delete(left, at)
         return out
 
+    def closest(
+        self, workload: Sequence[Sequence[str]], candidates: Sequence[Counter], amount: float, *, why: str,
+        mechanism: Mechanism | None = None,
+    ) -> int:  # fmt: skip
+        """Return the position of one of some released tables whose counts of a public workload lie near those of the data; near ones more likely.
+
+        The score of a candidate is minus the L1 distance between its tables of the q cliques and those of the data, summed. Candidates were
+        released, so they are constants here. Sensitivity: adding one row changes one count of each clique by 1, and so each of
+        the q distances by at most 1 (triangle inequality); all m rows of a person, or their exchange, by `unit.l1` each, in all q `unit.l1`. It is
+        reached where the row falls into cells in which one candidate is above the data and another below. Counts are whole and so is the score: nothing is
+        rounded. By permute-and-flip if amounts are epsilons, and by the exponential mechanism if they are rhos, unless named; what an
+        amount buys is said by `Budget.choice_epsilon`. The score of no candidate is released.
+        """
+        counter = self._open()
+        self._check_workload(workload, candidates)
+        mechanism = mechanism or ("permute-and-flip" if self.pure else "exponential")
+        jump = self.unit.l1 * len(workload)
+        what = f"choice of one of {len(candidates):,} released tables"
+        noise = f"distance of {len(workload):,} tables of counts, sensitivity {jump}"
+        self.ledger.charge(self.ledger.budget.charge(what, why, amount, mechanism=mechanism, noise=noise))
+        epsilon = self.ledger.budget.choice_epsilon(amount, mechanism, after=self.ledger.left)
+        scores = -_workload_distances(counter, workload, candidates)
+        draw = self._noise.exponential if mechanism == "exponential" else self._noise.permute_and_flip
+        return draw(scores, 2 * jump / epsilon)
+
+    def workload_distance(
+        self, workload: Sequence[Sequence[str]], candidate: Counter, amount: float, *, why: str
+    ) -> tuple[int, float]:
+        """Return, with noise, the L1 distance between a released table and the data, summed over a workload, and the noise's deviation.
+
+        One number of the sensitivity that `closest` states, q `unit.l1`, both in L1 and in L2.
+        """
+        counter = self._open()
+        self._check_workload(workload, [candidate])
+        jump = self.unit.l1 * len(workload)
+        scale, std = self._scale(amount, l1=jump, l2=float(jump))
+        self._charge_noise(f"distance of {len(workload):,} tables from a released one", amount, why, std)
+        return int(self._noisy(_workload_distances(counter, workload, [candidate]), scale)[0]), std
+
+    def _check_workload(self, workload: Sequence[Sequence[str]], candidates: Sequence[Counter]) -> None:
+        """Raise for a workload or candidates whose tables cannot be compared: by public sizes alone, before anything is charged."""
+        if not workload or not candidates:
+            raise InputError("A choice needs at least one released table, and a workload of at least one clique to compare them by.")
+        sizes = dict(zip(self.schema.names, self.schema.sizes, strict=True))
+        for clique in workload:
+            for name in clique:
+                if name not in sizes:
+                    raise unknown_name("column", name, sizes)
+            if not clique or len(set(clique)) < len(clique):
+                raise InputError("A clique of a workload is one or more different columns.")
+            if prod(sizes[name] for name in clique) > MOST_CELLS:
+                raise TooLargeError(f"The table of {', '.join(clique)} has too many cells to be compared. Leave it out of the workload.")
+        for candidate in candidates:
+            if candidate.schema.names != self.schema.names or candidate.schema.sizes != self.schema.sizes:
+                raise InputError(
+                    "A released table must have the columns and levels of the schema that the data are counted under. Code it under that schema."
+                )
+
     @property
     def _distance_jump(self) -> int:
         """By how many steps one person can move a distance from a model."""
@@ -266,3 +324,15 @@ def _distance_steps(
             gap = np.abs(np.asarray(marginal.dense(), dtype=np.float64) - next(expected)).sum() / 2
             steps[i] = np.floor(gap * _DISTANCE_STEPS)
     return steps
+
+
+def _workload_distances(counter: Counter, workload: Sequence[Sequence[str]], candidates: Sequence[Counter]) -> NDArray[np.int64]:
+    """Return the L1 distance of each candidate's tables from the data's, summed over the workload: whole numbers."""
+    out = np.zeros(len(candidates), dtype=np.int64)
+    for start in range(0, len(workload), _TABLES_HELD):
+        some = [tuple(clique) for clique in workload[start : start + _TABLES_HELD]]
+        exact = [np.asarray(marginal.dense(), dtype=np.int64) for marginal in counter.marginals(some)]
+        for i, candidate in enumerate(candidates):
+            for counts, marginal in zip(exact, candidate.marginals(some), strict=True):
+                out[i] += np.abs(counts - np.asarray(marginal.dense(), dtype=np.int64)).sum()
+    return out
