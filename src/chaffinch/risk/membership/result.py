@@ -76,6 +76,8 @@ class MembershipResult(MembershipFigures, ShadowResult):
     each, world
         Every target's rates in the order of their vulnerability, and the population; absent where plain data were read.
 
+    Notes
+    -----
     The others are those of `ShadowFigures`.
     """
 

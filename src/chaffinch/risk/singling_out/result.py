@@ -93,6 +93,8 @@ class SinglingOutResult(SinglingOutFigures, ShadowResult):
         Of each target its attacker's AUC; for each release the target that was named and whether that was right; the population. Absent
         where plain data were read.
 
+    Notes
+    -----
     The others are those of `ShadowFigures`.
     """
 

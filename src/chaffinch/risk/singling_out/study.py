@@ -65,6 +65,8 @@ def singling_out(
     releases
         Fresh subsets X to attack, one synthetic table of each.
 
+    Notes
+    -----
     The others are those of `chaffinch.membership`.
     """
     if releases < 1:

@@ -1,0 +1,196 @@
+"""The documentation as a site: every page has its place, every public name its reference, every link an end; it can be searched from the disk."""
+
+from __future__ import annotations
+
+import ast
+import importlib.util
+import re
+import unicodedata
+from collections.abc import Iterator
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+import chaffinch
+
+from .browser import Browser, needs_chromium
+from .test_house import PACKAGE, ROOT, text_of
+
+DOCS = ROOT / "docs"
+SITE = ROOT / "site"
+READERS = PACKAGE / "outputs" / "readers"
+INTERNAL = {"plain", "unnamed", "understood_formula", "renamed"}
+"""Public functions of the readers' modules that serve other modules of the package, not a person."""
+
+
+def loaded(path: Path) -> ModuleType:
+    """Return a file of the documentation's machinery as a module."""
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+# (a) Every public name has its reference, and every reference its object.
+
+
+def exported(init: Path) -> set[str]:
+    """Return what the `__all__` of a package lists, without importing it: Spark need not be there."""
+    for node in ast.parse(init.read_text("utf-8")).body:
+        if isinstance(node, ast.Assign) and getattr(node.targets[0], "id", "") == "__all__":
+            return set(ast.literal_eval(node.value))
+    return set()
+
+
+def described() -> dict[str, str]:
+    """Return the headings of the reference in Python, and the object that each is made from."""
+    pattern = re.compile(r"^::: (\S+)\n    options:\n      heading: (\S+)", flags=re.MULTILINE)
+    pages = (page.read_text("utf-8") for page in sorted((DOCS / "reference" / "api").glob("*.md")))
+    return {heading: home for page in pages for home, heading in pattern.findall(page)}
+
+
+def test_every_public_name_is_in_the_reference() -> None:
+    names = {f"chaffinch.{name}" for name in chaffinch.__all__} - {"chaffinch.__version__", "chaffinch.trees"}
+    for package in ("trees", "spark"):
+        names |= {f"chaffinch.{package}.{name}" for name in exported(PACKAGE / package / "__init__.py")}
+    for module in sorted(READERS.glob("[a-z]*.py")):
+        functions = {node.name for node in ast.parse(module.read_text("utf-8")).body if isinstance(node, ast.FunctionDef)}
+        names |= {f"chaffinch.outputs.readers.{module.stem}.{name}" for name in functions - INTERNAL if not name.startswith("_")}
+    assert len(names) > 60
+    assert names - set(described()) == set()
+
+
+def test_the_list_of_public_names_is_whole() -> None:
+    page = text_of("docs", "reference", "api.md")
+    assert [name for name in chaffinch.__all__ if name != "__version__" and f"`{name}`" not in page] == []
+
+
+def test_every_entry_of_the_reference_is_an_object() -> None:
+    """The pages are made from the sources alone; here the sources are read in the same way."""
+    for home in described().values():
+        module, _, name = home.rpartition(".")
+        file = PACKAGE.joinpath(*module.split(".")[1:]).with_suffix(".py")
+        if not file.is_file():  # a module as a whole
+            assert PACKAGE.joinpath(*home.split(".")[1:]).with_suffix(".py").is_file(), home
+            continue
+        body = ast.parse(file.read_text("utf-8")).body
+        functions = {node.name for node in body if isinstance(node, ast.FunctionDef | ast.ClassDef)}
+        values = {target.id for node in body if isinstance(node, ast.Assign) for target in node.targets if isinstance(target, ast.Name)}
+        values |= {node.target.id for node in body if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name)}
+        assert name in functions | values, home
+
+
+# (b) Every page is in the contents, and links between files and to headings lead somewhere.
+
+
+def slug(heading: str) -> str:
+    """Return the anchor of a heading, as Python-Markdown and code forges make it."""
+    plain = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", heading).replace("`", "")
+    ascii_only = unicodedata.normalize("NFKD", plain).encode("ascii", "ignore").decode()
+    return re.sub(r"[-\s]+", "-", re.sub(r"[^\w\s-]", "", ascii_only).strip().lower())
+
+
+def prose_of(markdown: str) -> str:
+    """Return a page without its blocks of code."""
+    return re.sub(r"^```.*?^```$", "", markdown, flags=re.MULTILINE | re.DOTALL)
+
+
+def broken_links(page: Path) -> list[str]:
+    """Return the links of a Markdown page to files and headings that are not there."""
+    faults = []
+    for address in re.findall(r"\]\(([^)\s]+)\)", prose_of(page.read_text("utf-8"))):
+        if re.match(r"[a-z]+:", address):
+            continue
+        path, _, anchor = address.partition("#")
+        target = (page.parent / path).resolve() if path else page
+        if not target.exists():
+            faults.append(f"{page.name}: {address}: there is no such file")
+        elif anchor and target.suffix == ".md":
+            headings = re.findall(r"^#+ (.+)$", prose_of(target.read_text("utf-8")), flags=re.MULTILINE)
+            if anchor not in {slug(heading) for heading in headings}:
+                faults.append(f"{page.name}: {address}: there is no such heading")
+    return faults
+
+
+def test_a_planted_broken_link_is_found(tmp_path: Path) -> None:
+    page = tmp_path / "page.md"
+    page.write_text("# Here: `it` is\n[a](#here-it-is) [b](#gone) [c](other.md) [d](https://example.org) ![e](e.png)\n```py\n[f](g)\n```\n")
+    assert broken_links(page) == [
+        "page.md: #gone: there is no such heading",
+        "page.md: other.md: there is no such file",
+        "page.md: e.png: there is no such file",
+    ]
+
+
+def pages() -> list[Path]:
+    return [*sorted(ROOT.glob("*.md")), *sorted(DOCS.rglob("*.md")), *sorted((ROOT / "examples").rglob("*.md"))]
+
+
+def test_links_lead_somewhere() -> None:
+    assert [fault for page in pages() for fault in broken_links(page)] == []
+
+
+def test_every_page_has_its_place_in_the_contents() -> None:
+    contents = re.findall(r": ([\w/.-]+\.md)$", text_of("mkdocs.yml"), flags=re.MULTILINE)
+    assert sorted(contents) == sorted(page.relative_to(DOCS).as_posix() for page in DOCS.rglob("*.md"))
+
+
+def test_every_picture_is_shown_somewhere() -> None:
+    shown = "\n".join(page.read_text("utf-8") for page in pages())
+    assert [picture.name for picture in sorted((DOCS / "images").iterdir()) if picture.name not in shown] == []
+
+
+# (c) The built pages: what the build checks in them, and the search.
+
+
+def test_the_check_of_built_pages_finds_planted_faults(tmp_path: Path) -> None:
+    check = loaded(DOCS / "hooks" / "site_check.py")
+    (tmp_path / "b").mkdir()
+    (tmp_path / "b" / "two.html").write_text('<h1 id="top">Two</h1><a href="../one.html#here">back</a><img src="data:image/png;base64,">')
+    (tmp_path / "404.html").write_text('<a href="/one.html">start</a>')
+    page = tmp_path / "one.html"
+    page.write_text('<p id="here"><a href="b/two.html#top">two</a><a href="https://example.org">out</a><link rel="canonical" href="https://example.org">')
+    assert check.faults_of(tmp_path) == []
+    page.write_text(
+        '<a href="b/three.html">gone</a><a href="b/two.html#gone">gone</a><script src="https://example.org/x.js"></script>'
+        '<link rel="stylesheet" href="//example.org/x.css">'
+    )
+    assert check.faults_of(tmp_path) == [
+        "b/two.html points at ../one.html#here: there is no such place on that page",
+        "one.html loads https://example.org/x.js",
+        "one.html loads //example.org/x.css",
+        "one.html points at b/three.html: there is no such file",
+        "one.html points at b/two.html#gone: there is no such place on that page",
+    ]
+
+
+@pytest.fixture
+def browser(tmp_path: Path) -> Iterator[Browser]:
+    started = Browser(tmp_path / "profile")
+    yield started
+    started.close()
+
+
+@pytest.mark.slow
+@needs_chromium
+@pytest.mark.skipif(not (SITE / "index.html").is_file(), reason="there is no site/: run `make docs` first")
+def test_the_site_is_searched_from_the_disk_without_a_network(browser: Browser) -> None:
+    browser.look(f"{(SITE / 'index.html').as_uri()}?q=TCAP", settle=3, unfold=False)
+    found = browser.ask("[...document.querySelectorAll('.md-search-result__item a')].map(one => one.href)")
+    assert any("reference/attacks.html" in address for address in found), found
+    assert {address.split(":")[0] for address in browser.requests} <= {"file", "data", "blob", "about"}
+    assert browser.complaints == []
+
+
+@pytest.mark.slow
+@needs_chromium
+@pytest.mark.skipif(not (SITE / "index.html").is_file(), reason="there is no site/: run `make docs` first")
+@pytest.mark.parametrize("page", ["index", "tutorial", "compared", "reference/api/release", "reference/measures", "commands/release"])
+def test_pages_do_not_scroll_sideways_on_a_telephone(browser: Browser, page: str) -> None:
+    assert (SITE / f"{page}.html").is_file()
+    browser.look(SITE / f"{page}.html", width=390, unfold=False)
+    assert browser.ask("document.documentElement.scrollWidth - document.documentElement.clientWidth") <= 0
+    assert {address.split(":")[0] for address in browser.requests} <= {"file", "data", "blob", "about"}
