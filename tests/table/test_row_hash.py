@@ -11,9 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import chaffinch
+from chaffinch.errors import InputError
 from chaffinch.table.align import align
 from chaffinch.table.long_align import align_files
-from chaffinch.table.row_hash import choose_rows, choose_slice, hashes_of_places, hashes_of_values
+from chaffinch.table.row_hash import choose_of_scan, choose_rows, choose_slice, hashes_of_places, hashes_of_values
 from chaffinch.table.sources import open_source
 
 
@@ -114,3 +115,24 @@ def test_slices_are_by_values_unless_rows_are_alike_too_often():
         sample, by = choose_slice({"a": alike}, 200, key=key)
         assert by == "place"
         assert 100 < sample["a"].n_rows < 300  # six standard deviations of 13 either way
+
+
+@settings(max_examples=10, deadline=None)
+@given(rows=st.integers(1, 900), most=st.integers(1, 900), key=st.integers(0, 1 << 100))
+def test_rows_of_a_scan_are_those_that_their_places_choose(rows, most, key):
+    """Whatever the batches, and as one finds by hand in the whole table."""
+    data = people(800, 2)
+    whole = chaffinch.read(data)
+    scanned = replace(chaffinch.scan(data), source=replace(open_source(data), read=lambda columns: iter(data.to_batches(rows))))
+    chosen = choose_of_scan(scanned, most, key=key)
+    places = np.arange(800) if most >= 800 else np.flatnonzero(hashes_of_places(0, 800, key) < int(most / 800 * 2**64))
+    assert chosen.data.equals(whole.data.take(pa.array(places)))
+    for name in whole.schema.names:
+        np.testing.assert_array_equal(chosen.code(name), whole.code(name)[places])
+
+
+def test_a_file_that_changes_between_passes_is_no_sample():
+    data = people(800, 2)
+    shorter = replace(chaffinch.scan(data), source=replace(open_source(data), read=lambda columns: iter(data.slice(1).to_batches())))
+    with pytest.raises(InputError, match="has other rows than when it was first read"):
+        choose_of_scan(shorter, 100, key=1)

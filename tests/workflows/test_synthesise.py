@@ -8,7 +8,7 @@ import pytest
 import chaffinch as cf
 from chaffinch.errors import InputError
 from chaffinch.workflows.running import Observer, RunOptions
-from chaffinch.workflows.synthesise import Synthesis, SynthesisSettings, copy_paths, write_batches
+from chaffinch.workflows.synthesise import Synthesis, SynthesisSettings
 
 TABLE = pd.DataFrame({"a": ["x", "y"] * 40, "b": ["p", "q", "q", "p"] * 20})
 
@@ -29,21 +29,6 @@ def test_options_are_checked_before_what_was_read_is_told():
     synthesis = Synthesis(SynthesisSettings(synthesiser=cf.Independent()), RunOptions(seed=1, observer=heard))
     synthesis.read(TABLE, lambda schema: heard.said.append(f"check {', '.join(schema.names)}"))
     assert heard.said == ["before reading", "check a, b", "after reading"]
-
-
-@pytest.mark.parametrize("ending", ["csv", "parquet", "arrow"])
-def test_a_table_that_is_held_is_written_as_if_drawn_into_its_file(tmp_path, ending):
-    settings = SynthesisSettings(synthesiser=cf.Independent(), rows=70_000, copies=2)
-    synthesis = Synthesis(settings, RunOptions(seed=1))
-    model, table = synthesis.fit(synthesis.read(TABLE))
-    outputs = copy_paths(tmp_path / f"o.{ending}", 2)
-    tables = synthesis.draw(model, table, outputs, hold=1)
-    assert [len(held) for held in tables] == [70_000]
-    write_batches(tables[0], tmp_path / f"again.{ending}")
-    assert (tmp_path / f"again.{ending}").read_bytes() == outputs[0].read_bytes()
-    assert outputs[0].read_bytes() != outputs[1].read_bytes()
-    account = synthesis.account(model, table)
-    assert len(account.rows_equal_to_an_original) == account.copies == 2
 
 
 @pytest.mark.parametrize(

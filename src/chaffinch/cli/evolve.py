@@ -71,7 +71,7 @@ def evolve(
     from .._base.progress import progress_bar
     from .._base.runs import RunFacts
     from ..outputs.limits import check_copies
-    from ..workflows.synthesise import copy_paths
+    from ..workflows.writing import copy_paths
     from .options import run_facts, start_arrow, write_json
 
     check_copies(copies)

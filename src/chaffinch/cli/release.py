@@ -13,6 +13,7 @@ from .._base.masking import THRESHOLD
 from .options import (
     Attackers,
     DryRun,
+    Engine,
     Formula,
     Holdout,
     Input,
@@ -25,6 +26,7 @@ from .options import (
     PublicOut,
     Quiet,
     Repeats,
+    SampleRows,
     SvmRows,
     TcapConvention,
     Thorough,
@@ -79,6 +81,8 @@ def release(
     title: Annotated[str | None, typer.Option(help="Title of the report.")] = None,
     threshold: Threshold = THRESHOLD,
     reading: ReadSettings,
+    engine: Engine = "auto",
+    sample_rows: SampleRows = 100_000,
     ledger: LedgerIn = None,
     dry_run: DryRun = False,
     seed: Annotated[
@@ -107,7 +111,7 @@ def release(
     from ..workflows.release import ReleaseSettings, run_release
     from ..workflows.release_result import TO_RELEASE, leaving_folder
     from ..workflows.running import RunOptions
-    from ..workflows.synthesise import copy_paths
+    from ..workflows.writing import copy_paths
     from .estimates import Speaker, Work
     from .plan import show_plan
     from .risk import end, risk_settings, show_attacks
@@ -121,20 +125,21 @@ def release(
     wanted = choice.sensitive
     if max_excess is not None and not (known and wanted):
         raise InputError("--max-excess needs an attack: name --keys and --sensitive.")
-    attack = RiskSettings(threshold=threshold)
+    attack = RiskSettings(threshold=threshold, sample_rows=sample_rows)
     if known and wanted:
         attack = risk_settings(
             keys=keys or "", sensitive=",".join(wanted), key_sizes=key_sizes, label=choice.label, attackers=attackers,
             convention=tcap_convention, svm_rows=svm_rows, threshold=threshold, thorough=thorough,
+            sample_rows=sample_rows,
         )  # fmt: skip
     measuring = utility_settings(
         label=choice.label, formula=formula, repeats=repeats, measures=measures, models=models, svm_rows=svm_rows, threshold=threshold,
-        thorough=thorough,
+        thorough=thorough, sample_rows=sample_rows,
     )  # fmt: skip
     beside = json if json is not None and json.resolve().parent != output.resolve() else None
     check_outputs(input, beside, public, ledger)  # the folder itself is yet to be made
     settings = ReleaseSettings(
-        synthesis=choice.synthesis(reading, output, ledger=ledger, rows=rows, copies=copies),
+        synthesis=choice.synthesis(reading, output, ledger=ledger, rows=rows, copies=copies, engine=engine),
         utility=measuring, attack=attack, label=choice.label, keys=known, sensitive=wanted, max_excess=max_excess, title=title,
     )  # fmt: skip
     ending = ending_like(input)
@@ -157,10 +162,21 @@ def release(
             if result.risk is not None:
                 show_attacks(result.risk.cross_fit or result.risk)
         show_release(result, output, names)
+        show_lines(*_sampled(result))
         show_promise(result.model)
         if choice.private:
             typer.echo(UNCOVERED, err=True)
     end(result.lower_bound, RiskPolicy(max_excess))
+
+
+def _sampled(result: ReleaseResult) -> list[str]:
+    """Return what to say of figures that are of a sample, where tables were read batch by batch."""
+    samples = [result.utility.about.sample]
+    if result.risk is not None:
+        samples.append(result.risk.about.sample)
+        if result.risk.cross_fit is not None:
+            samples.append(result.risk.cross_fit.about.sample)
+    return [" ".join(sample.sentences) for sample in samples if sample is not None]
 
 
 def show_release(result: ReleaseResult, output: Path, names: Sequence[str]) -> None:

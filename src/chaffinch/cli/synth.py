@@ -60,7 +60,8 @@ def synth(
     """
     from .._base.progress import progress_bar
     from ..workflows.running import RunOptions
-    from ..workflows.synthesise import Synthesis, copy_paths
+    from ..workflows.synthesise import Synthesis
+    from ..workflows.writing import copy_paths
     from .estimates import Speaker, Work
     from .plan import show_plan
 

@@ -8,20 +8,25 @@ which a copy is still a copy.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from math import inf
 from typing import Any, Literal
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
+from .._base.errors import InputError
 from .codec import Categories
 from .grid import to_numbers
 from .long import LongTable, joined
+from .read import encoded
+from .scan import Scan
 from .table import Table
 from .types import whole_array
 
-__all__ = ["ChosenBy", "choose_rows", "choose_slice", "hashes_of_places", "hashes_of_values"]
+__all__ = ["ChosenBy", "choose_of_scan", "choose_rows", "choose_slice", "hashes_of_places", "hashes_of_values"]
 
 ChosenBy = Literal["place", "values"]
 Hashes = NDArray[np.uint64]
@@ -58,12 +63,31 @@ def choose_slice(tables: Mapping[str, LongTable], most: int, *, key: int) -> tup
     return chosen, "values"
 
 
+def choose_of_scan(scan: Scan, most: int, *, key: int) -> Table:
+    """Return about `most` rows of a scan, chosen by their places, as a table with all of its columns, those that are not modelled too; all rows where it has no more.
+
+    It is what `read` gives of a file with these rows alone, under the schema of all of them.
+    """
+    share = min(1.0, most / max(scan.n_rows, 1))
+
+    def chosen(columns: Sequence[str] | None) -> Iterator[pa.RecordBatch]:
+        start = 0
+        for batch in scan.source.batches(columns):
+            places = np.flatnonzero(hashes_of_places(start, batch.num_rows, key) < _below(share)) if share < 1.0 else None
+            yield batch if places is None else batch.take(pa.array(places))
+            start += batch.num_rows
+        if start != scan.n_rows:
+            raise InputError(f"'{scan.source.name}' has other rows than when it was first read. Work on a file that nobody writes to.")
+
+    return encoded(replace(scan.source, read=chosen), scan.schema, scan.notes)
+
+
 class _LumpyError(Exception):
     """A slice has far more rows than its share."""
 
 
 def _chosen(table: LongTable, share: float, key: int, by: ChosenBy, *, most: float = inf) -> Table:
-    below = np.uint64(min(int(share * 2.0**64), 2**64 - 1))
+    below = _below(share)
     parts: list[Table] = []
     start = 0
     for part in table.parts():
@@ -78,6 +102,11 @@ def _chosen(table: LongTable, share: float, key: int, by: ChosenBy, *, most: flo
         start += n_rows
     chosen = joined([part for part in parts if part.n_rows] or parts[:1])
     return Table(table.schema, chosen.data, chosen.codes, table.notes)
+
+
+def _below(share: float) -> np.uint64:
+    """The number that hashes of a share of all rows are below."""
+    return np.uint64(min(int(share * 2.0**64), 2**64 - 1))
 
 
 def hashes_of_places(start: int, n_rows: int, key: int) -> Hashes:

@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from .._base.errors import InputError
 from .._base.masking import THRESHOLD
 from .._base.progress import Progress, silent
 from .._base.threads import thread_map
@@ -22,11 +23,12 @@ from .grid import to_numbers
 from .kept_rules import Lazy, rules_of_batches
 from .note import Note
 from .personal.detect import warn_of
+from .read import encoded
 from .relations import values_of
 from .schema import Column, Schema
 from .schema_file import SchemaLike, as_schema
 from .sources import Source, open_source
-from .table import weights_of
+from .table import Table, weights_of
 
 __all__ = ["CodedBatch", "Profiled", "Scan", "profile_source", "scan"]
 
@@ -72,6 +74,30 @@ class Scan:
         wanted = [column for column in self.schema.modelled if columns is None or column.name in columns]
         for batch in self.source.batches([column.name for column in wanted]):
             yield self.row_batch(batch, wanted)
+
+    def tables(self, n_rows: int) -> Iterator[Table]:
+        """Return all rows as tables of `n_rows` each, the last with what is left, in their order: what `read` gives, part by part."""
+        waiting: list[pa.Table] = []
+        n_waiting = seen = 0
+
+        def part() -> Table:
+            rows = pa.concat_tables(waiting)
+            waiting.clear()
+            return encoded(replace(self.source, read=lambda _: iter(rows.to_batches())), self.schema, self.notes)
+
+        for batch in self.source.batches():
+            start = 0
+            while start < batch.num_rows:
+                piece = pa.Table.from_batches([batch.slice(start, n_rows - n_waiting)])
+                waiting.append(piece)
+                n_waiting, start, seen = n_waiting + piece.num_rows, start + piece.num_rows, seen + piece.num_rows
+                if n_waiting == n_rows:
+                    n_waiting = 0
+                    yield part()
+        if n_waiting:
+            yield part()
+        if seen != self.n_rows:
+            raise InputError(f"'{self.source.name}' has other rows than when it was first read. Work on a file that nobody writes to.")
 
     def row_batch(
         self, batch: pa.RecordBatch | pa.Table, columns: Sequence[Column], codes: Mapping[str, NDArray[Any]] | None = None

@@ -6,29 +6,32 @@ import os
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from .._base.errors import InputError, unknown_name
 from .._base.masking import THRESHOLD
 from .._base.progress import Progress, Stages, watched
 from ..report.result import report_of
-from ..risk import RiskResult, RiskSettings, cross_fit, measure_risk
-from ..risk.attribution.crossfit import HALF_SIZE, LEAST_ROWS
-from ..risk.attribution.result import CrossFit
+from ..risk import RiskResult, RiskSettings
+from ..risk.attribution.crossfit import LEAST_ROWS
 from ..stats.learners import chosen_models
+from ..stats.sampled import SAMPLE_ROWS
 from ..synth import SYNTHESISERS, MethodOptions, Settings
 from ..synth.protocol import promises_privacy
 from ..table import FileOptions, Schema, Table
-from ..table.align import align
 from ..table.formula import formula_of
 from ..table.schema_file import SchemaLike
 from ..table.sources import Source, open_source
 from ..table.write import ending_like
-from ..utility import UtilitySettings, measure_utility
+from ..utility import UtilitySettings
+from .drawn import DrawnFile, DrawnTables
 from .policy import RiskPolicy
 from .release_result import ReleaseResult
 from .running import RunOptions
-from .synthesise import ReadSettings, Synthesis, SynthesisSettings, copy_paths, synthesiser_for
+from .streaming import not_streamed
+from .synthesise import ReadSettings, Synthesis, SynthesisSettings
+from .writing import copy_paths
 
 __all__ = ["ReleaseResult", "ReleaseSettings", "method_of", "names_of", "release", "run_release"]
 
@@ -73,6 +76,13 @@ class ReleaseSettings:
         if self.attack is not None and self.attack.threshold != self.threshold:
             raise InputError(f"A release has one threshold. Got {self.threshold} for utility, {self.attack.threshold} for attacks.")
         chosen_models(self.utility.models, task="classification")
+        if self.synthesis.engine == "stream" and self.needs_memory:
+            raise not_streamed(self.needs_memory)
+
+    @property
+    def needs_memory(self) -> str:
+        """What of the settings needs all tables in memory, for a sentence; empty where nothing does."""
+        return "An attack on several syntheses together" if self.attack is not None and self.synthesis.copies > 1 else ""
 
     @property
     def threshold(self) -> int:
@@ -104,10 +114,6 @@ class _Holdout:
             return cls(data)
         return cls(open_source(data, **file), Path(data).name if isinstance(data, str | os.PathLike) else None)
 
-    @property
-    def tables(self) -> list[Table | Source]:
-        return [] if self.data is None else [self.data]
-
     def check(self, schema: Schema) -> None:
         """Raise unless it has the columns of a schema."""
         if self.data is None:
@@ -133,6 +139,8 @@ def release(
     weight: str | None = None,
     rows: int | None = None,
     copies: int = 1,
+    engine: str = "memory",
+    sample_rows: int = SAMPLE_ROWS,
     formula: str | None = None,
     measures: Sequence[str] | None = None,
     models: Any = None,
@@ -164,6 +172,10 @@ def release(
         that needs a schema that declares the domain.
     schema, keep, person, order, weight, rows, copies, ledger
         See `SynthesisSettings`.
+    engine, sample_rows
+        "memory": all tables are held. "stream": they are read and written batch by batch in bounded memory; the synthetic table is the same, and is in a
+        temporary file until the result is saved. What needs rows is then measured on a sample of about `sample_rows` records, and the result says
+        what. "auto": the first where tables fit.
     formula, measures, models, repeats, svm_rows
         See `UtilitySettings`.
     threshold
@@ -196,21 +208,21 @@ def release(
     names = {"sensitive": names_of(sensitive, "sensitive"), "keys": names_of(keys, "keys"), "keep": names_of(keep, "keep")}
     synthesis = SynthesisSettings(
         synthesiser=method_of(method, label, names["sensitive"], names["keep"]), reading=ReadSettings(schema=schema, threshold=threshold),
-        keep=names["keep"], person=person, order=order, weight=weight, rows=rows, copies=copies, ledger=ledger, entry=title or "release",
+        keep=names["keep"], person=person, order=order, weight=weight, rows=rows, copies=copies, ledger=ledger, entry=title or "release", engine=engine,
     )  # fmt: skip
-    attack = RiskSettings(threshold=threshold)
+    attack = RiskSettings(threshold=threshold, sample_rows=sample_rows)
     if names["keys"] and names["sensitive"]:
         attack = RiskSettings(
             keys=names["keys"], sensitive=names["sensitive"], key_sizes=key_sizes, label=label,
             attackers=None if attackers is None else names_of(attackers, "attackers"), svm_rows=svm_rows, threshold=threshold,
-            thorough=thorough,
+            thorough=thorough, sample_rows=sample_rows,
         )  # fmt: skip
     settings = ReleaseSettings(
         synthesis=synthesis, attack=attack, label=label, keys=names["keys"], sensitive=names["sensitive"],
         max_excess=max_excess, title=title,
         utility=UtilitySettings(
             label=label, formula=formula, measures=None if measures is None else names_of(measures, "measures"), models=models,
-            repeats=repeats, svm_rows=svm_rows, threshold=threshold, thorough=thorough,
+            repeats=repeats, svm_rows=svm_rows, threshold=threshold, thorough=thorough, sample_rows=sample_rows,
         ),
     )  # fmt: skip
     with watched(progress) as show:
@@ -235,34 +247,37 @@ def run_release(
     stages = Stages(run.progress, STAGES)
     run = replace(run, progress=stages)
     stages.enter("reading")
-    synthesis = Synthesis(settings.synthesis, run)
+    with Synthesis(settings.synthesis, run, needs_memory=settings.needs_memory) as synthesis:
+        # The synthetic table is about as large as the original, and stands beside it.
+        original = synthesis.read(data, lambda schema: settings.check(schema, outside), beside=[*_paths(data), *_paths(holdout)])
+        stages.enter("learning")
+        model, table = synthesis.fit(original)
 
-    original = synthesis.read(data, lambda schema: settings.check(schema, outside))
-    stages.enter("learning")
-    model, table = synthesis.fit(original)
-
-    copies = settings.synthesis.copies
-    stages.enter("drawing")
-    hold = copies if settings.attack is not None or not outputs else 1
-    tables = synthesis.draw(model, table, outputs, hold=hold)
-    names = _file_names(data, copies) if not outputs else tuple(path.name for path in outputs)
-
-    grid, *others = _one_grid(table, tables, outside)
-    fresh = others[len(tables)] if outside.tables else None
+        copies = settings.synthesis.copies
+        stages.enter("drawing")
+        names = _file_names(data, copies) if not outputs else tuple(path.name for path in outputs)
+        source = Path(data).name if isinstance(data, str | os.PathLike) else None
+        drawn: DrawnTables | DrawnFile
+        if synthesis.coded is None:
+            hold = copies if settings.attack is not None or not outputs else 1
+            drawn = DrawnTables.of(table, synthesis.draw(model, table, outputs, hold=hold), outside.data)
+        else:
+            folder = None if outputs else TemporaryDirectory(prefix="chaffinch-release-", ignore_cleanup_errors=True)
+            written = tuple(outputs) if folder is None else tuple(Path(folder.name) / name for name in names)
+            synthesis.draw(model, table, written)
+            drawn = DrawnFile(synthesis.coded.scan, written[0], outside.data, folder)
+    # The cache of codes is gone: what follows reads the files.
 
     stages.enter("measuring")
     # How long it takes is said of public numbers: with a promise, of the rows that are declared or were measured.
-    run.observer.before_measuring(model.n_rows if settings.synthesis.private else table.n_rows, table.schema)
-    source = Path(data).name if isinstance(data, str | os.PathLike) else None
-    utility = measure_utility(
-        grid, others[0], fresh, settings.utility, seed=run.seed, threads=run.threads, progress=run.progress
-    ).named(original=source, synthetic=names[0], holdout=outside.name)
+    run.observer.before_measuring(model.n_rows if settings.synthesis.private else drawn.n_rows, table.schema)
+    utility = drawn.utility(settings.utility, run).named(original=source, synthetic=names[0], holdout=outside.name)
     utility = replace(utility, run=replace(utility.run, **run.facts))
 
     risk = None
     stages.enter("attacking")
     if settings.attack is not None:
-        risk = _risk(grid, others[: len(tables)], fresh, table, settings, run)
+        risk = _risk(drawn, outside, settings, run)
         risk = risk.named(original=source, synthetic=names, holdout=outside.name)
 
     stages.enter("reporting")
@@ -270,37 +285,22 @@ def run_release(
         utility, title=settings.title or f"Synthetic {source or 'table'}", synthesis=synthesis.account(model, table), risk=risk,
         threshold=settings.threshold,
     )  # fmt: skip
-    return ReleaseResult(model=model, tables=tables, names=names, report=report)
+    return ReleaseResult(model=model, tables=drawn.tables, names=names, report=report, files=drawn.kept_files, folder=drawn.folder)
 
 
-def _one_grid(table: Table, tables: Sequence[Table], holdout: _Holdout) -> tuple[Table, ...]:
-    """Return all tables on one grid: the original with all its columns, the syntheses, and the holdout.
-
-    Each is encoded once; whoever brings them together again finds that they are.
-    """
-    many = [f"synthetic {i}" for i in range(1, len(tables) + 1)] if len(tables) > 1 else ["synthetic"]
-    first, *others = align(table, *tables, *holdout.tables, names=[*many, "holdout"])
-    columns = tuple(first.schema[column.name] if column.modelled else column for column in table.schema)
-    return replace(table, schema=replace(table.schema, columns=columns), codes=first.codes), *others
-
-
-def _risk(
-    grid: Table, tables: Sequence[Table], holdout: Table | None, table: Table, settings: ReleaseSettings, run: RunOptions
-) -> RiskResult:
+def _risk(drawn: DrawnTables | DrawnFile, outside: _Holdout, settings: ReleaseSettings, run: RunOptions) -> RiskResult:
     """Return what a release gives away; without a holdout with the excess of models fitted on each half of the people in turn."""
     assert settings.attack is not None
-    options: dict[str, Any] = {"seed": run.seed, "threads": run.threads, "progress": run.progress}
-    result = measure_risk(grid, list(tables), holdout, settings.attack, **options)
+    result = drawn.risk(settings.attack, run)
     # A promise says more of whole records than tests do, and would be paid for anew by every further fit that is looked at.
-    worth_fitting = table.n_persons >= LEAST_ROWS and not promises_privacy(settings.synthesis.synthesiser)
-    if holdout is None and (settings.attack.keys or worth_fitting):
-        crossed = cross_fit(table, synthesiser_for(settings.synthesis.synthesiser, table.schema), settings.attack, copies=len(tables), **options)
-        half = CrossFit(
-            about=crossed.about, attacks=crossed.attacks, family=crossed.family, memorisation_tests=crossed.memorisation_tests,
-            together=crossed.together, note=HALF_SIZE,
-        )  # fmt: skip
-        result = replace(result, cross_fit=half)
+    worth_fitting = drawn.n_persons >= LEAST_ROWS and not promises_privacy(settings.synthesis.synthesiser)
+    if outside.data is None and (settings.attack.keys or worth_fitting):
+        result = replace(result, cross_fit=drawn.cross_fit(settings.synthesis.synthesiser, settings.attack, run))
     return RiskPolicy(settings.max_excess).judged(result, run.facts)
+
+
+def _paths(data: Any) -> list[str | os.PathLike[str]]:
+    return [data] if isinstance(data, str | os.PathLike) else []
 
 
 def _file_names(data: Any, copies: int) -> tuple[str, ...]:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from .._base.errors import InputError
@@ -21,7 +23,7 @@ from ..risk import RiskResult
 from ..synth import Model
 from ..table import Table
 from ..utility import UtilityResult
-from .synthesise import write_batches
+from .writing import write_batches
 
 __all__ = ["CONFIDENTIAL", "TO_RELEASE", "ReleaseResult", "leaving_folder"]
 
@@ -52,12 +54,16 @@ class ReleaseResult:
         The synthetic tables that are held in memory: all of them, unless they were written while they were drawn.
     names
         The names of their files.
+    files
+        Where they are until they are saved, if rows were read batch by batch: temporary files, removed with the result.
     """
 
     report: ReportResult
     model: Model | None = None
     tables: tuple[Table, ...] = ()
     names: tuple[str, ...] = ()
+    files: tuple[Path, ...] = ()
+    folder: TemporaryDirectory[str] | None = None
 
     @property
     def utility(self) -> UtilityResult:
@@ -77,7 +83,15 @@ class ReleaseResult:
 
     @property
     def synthetic(self) -> Table:
-        """The synthetic table; the first of several, which is the one that was measured."""
+        """The synthetic table; the first of several, which is the one that was measured.
+
+        Raises
+        ------
+        InputError
+            If it was written batch by batch and is not in memory.
+        """
+        if not self.tables:
+            raise InputError("The synthetic table is in a file, not in memory: save() the result, and read or scan the file in its folder to-release.")
         return self.tables[0]
 
     @property
@@ -120,8 +134,10 @@ class ReleaseResult:
         owner alone can open, gets the report, whose figures are taken from the original, and a model that holds counts of records.
         """
         with filling(folder) as part:
-            for name, table in zip(self.names, self.tables, strict=True):
+            for name, table in zip(self.names, self.tables, strict=not self.files):
                 write_batches(table, leaving_folder(part) / name)
+            for file in self.files:
+                shutil.copyfile(file, leaving_folder(part) / file.name)
             names = self.write_beside(part)
         return tuple(Path(folder) / name for name in names)
 

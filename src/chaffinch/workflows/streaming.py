@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from .running import RunOptions
     from .synthesise import SynthesisSettings
 
-__all__ = ["NotStreamedError", "check_engine", "streamed", "why_not_streamed"]
+__all__ = ["NotStreamedError", "check_engine", "not_streamed", "streamed", "why_not_streamed"]
 
 
 class NotStreamedError(InputError):
@@ -32,8 +32,6 @@ def why_not_streamed(settings: SynthesisSettings) -> str:
     """Return what of the settings needs all rows in memory, for a sentence; empty where nothing does."""
     if settings.private:
         return "A promise of privacy"
-    if settings.keep:
-        return "keep"
     if settings.person or settings.order:
         return "A column that says whose row it is"
     if settings.weight:
@@ -46,7 +44,7 @@ def check_engine(settings: SynthesisSettings) -> None:
     if settings.engine not in ENGINES:
         raise unknown_name("engine", settings.engine, ENGINES)
     if settings.engine == "stream" and (why := why_not_streamed(settings)):
-        raise _not_streamed(why)
+        raise not_streamed(why)
 
 
 @contextmanager
@@ -62,9 +60,9 @@ def streamed(source: Any, settings: SynthesisSettings, run: RunOptions, check: C
     def check_scan(scan: Scan) -> None:
         for role, what in (("person", "A column that says whose row it is"), ("weight", "A column of weights")):
             if scan.schema.with_role(role):
-                raise _not_streamed(what)
+                raise not_streamed(what)
         if repeated := _repeated_identifier(scan.schema, scan.profiles):
-            raise _not_streamed(f"Column '{repeated}', whose identifiers have several rows each,")
+            raise not_streamed(f"Column '{repeated}', whose identifiers have several rows each,")
         check_decided(scan.schema)
         check(scan.schema)
 
@@ -75,7 +73,8 @@ def streamed(source: Any, settings: SynthesisSettings, run: RunOptions, check: C
         yield coded
 
 
-def _not_streamed(what: str) -> NotStreamedError:
+def not_streamed(what: str) -> NotStreamedError:
+    """Return the error that something needs all rows in memory."""
     return NotStreamedError(f"{what} needs all rows in memory: use --engine memory.")
 
 

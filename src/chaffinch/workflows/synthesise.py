@@ -10,7 +10,7 @@ import os
 import time
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
@@ -31,24 +31,24 @@ from ..synth import BayesNet, Model, Panel, Settings
 from ..synth.account import AccountNote, SynthesisAccount
 from ..synth.data import table_counter
 from ..synth.model import BATCH_ROWS, joined
-from ..table import FileOptions, Schema, Table, read, table_writer
-from ..table.codec import Categories
-from ..table.codes import Codes
+from ..table import FileOptions, Schema, Table, read
 from ..table.engine import EngineChoice, choose_engine
 from ..table.finer import on_codes_of
 from ..table.personal.decisions import check_decided, check_declared_decided, with_decisions
 from ..table.persons import with_persons
 from ..table.schema_file import SchemaLike, as_schema
-from ..table.types import is_words, parse_type
 from ..table.weights import weight_note, with_weight, without_weight
-from ..table.write import file_format
 from .running import RunOptions
-from .streaming import NotStreamedError, check_engine, streamed, why_not_streamed
+from .streaming import NotStreamedError, check_engine, not_streamed, streamed, why_not_streamed
+from .writing import as_written, writer_of
 
-__all__ = ["ReadSettings", "Synthesis", "SynthesisSettings", "as_written", "charge_ledger", "copy_paths", "write_batches"]
+__all__ = ["ReadSettings", "Synthesis", "SynthesisSettings", "charge_ledger"]
 
 STEPS = ("read", "fit", "sample", "compare", "write")
 """What a run spends its time on; `compare` is looking rows up in the original."""
+
+COMPLETED_ROWS = 4 * BATCH_ROWS
+"""Rows of the original that are in memory at a time while they are completed."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -166,21 +166,16 @@ def charge_ledger(settings: SynthesisSettings, schema: Schema, seed: int | None)
         raise LedgerError(str(error)) from None
 
 
-def copy_paths(output: Path, copies: int) -> list[Path]:
-    """Return where each of several syntheses goes: OUT itself for one, OUT-1, OUT-2 ... for more."""
-    file_format(output)
-    if copies == 1:
-        return [output]
-    stem, dot, ending = output.name.partition(".")
-    return [output.with_name(f"{stem}-{i}{dot}{ending}") for i in range(1, copies + 1)]
-
-
 @dataclass
 class Synthesis:
-    """One run: what was read, learnt and drawn, and how long each took."""
+    """One run: what was read, learnt and drawn, and how long each took.
+
+    `needs_memory`: what is to be done with the tables later that needs all of their rows in memory, for a sentence; empty where nothing does.
+    """
 
     settings: SynthesisSettings
     run: RunOptions
+    needs_memory: str = ""
     seconds: dict[str, float] = field(default_factory=dict)
     shares: list[float] = field(default_factory=list)
     rows: int = 0
@@ -203,15 +198,18 @@ class Synthesis:
         yield
         self.seconds[step] = self.seconds.get(step, 0.0) + time.perf_counter() - start
 
-    def read(self, source: Any, check: Callable[[Schema], object] = lambda schema: None) -> Table | Undiscovered | CodedScan:
+    def read(
+        self, source: Any, check: Callable[[Schema], object] = lambda schema: None, *, beside: Sequence[str | os.PathLike[str]] = ()
+    ) -> Table | Undiscovered | CodedScan:
         """Return the original. `check` is called with its schema, to check options against it: before the ledger is charged.
 
+        `beside`: files whose tables will be in memory beside it, which have a say in the choice of an engine.
         With a promise, that is when the header has been read and no record; without one, before the table is used.
         """
         reading = self.settings.reading
         if self.settings.private:
             return self._read_private(source, check)
-        if (coded := self._read_stream(source, check)) is not None:
+        if (coded := self._read_stream(source, check, beside)) is not None:
             return coded
         with self.timed("read"), _without_warnings():
             table = source if isinstance(source, Table) else read(
@@ -226,12 +224,14 @@ class Synthesis:
         self.run.observer.after_reading(table, self.seconds["read"])
         return table
 
-    def _read_stream(self, source: Any, check: Callable[[Schema], object]) -> CodedScan | None:
+    def _read_stream(self, source: Any, check: Callable[[Schema], object], beside: Sequence[str | os.PathLike[str]]) -> CodedScan | None:
         """The original as a cache of codes, where the engine asked for or chosen is that; None where rows are to be read into memory."""
-        paths = [source] if isinstance(source, str | os.PathLike) else []
+        paths = [source, *beside] if isinstance(source, str | os.PathLike) else list(beside)
         self.choice = choose_engine(self.settings.engine, paths, **self.settings.reading.file)
-        if not self.choice.stream or (self.choice.chosen and why_not_streamed(self.settings)):
+        why = why_not_streamed(self.settings) or self.needs_memory
+        if self.choice.stream and why:
             self.choice = replace(self.choice, engine="memory")
+            self.run.observer.engine_changed(str(not_streamed(why)))
         self.run.observer.before_reading(source, self.choice)
         if not self.choice.stream:
             return None
@@ -299,7 +299,7 @@ class Synthesis:
         tables = []
         for i in range(self.settings.copies):
             equal, compared, batches = 0, 0, []
-            with _writer(outputs[i] if outputs else None) as write:
+            with writer_of(outputs[i] if outputs else None) as write:
                 for batch in self._batches(model, table, self._stream(i + 1)):
                     with self.timed("write"):
                         write(batch)
@@ -318,12 +318,14 @@ class Synthesis:
 
     def _batches(self, model: Any, table: Table, seed: Any) -> Iterator[Table]:
         if self.settings.keep:
-            with self.timed("sample"):
-                whole = model.complete(table, keep=self.settings.keep, seed=seed, threads=self.run.threads)
-            yield whole
-            return
-        like = table.take(np.empty(0, dtype=np.int64)) if self.settings.private else table  # its look and no row
-        batches = model.batches(self.rows, seed=seed, like=like, threads=self.run.threads, progress=self.run.progress)
+            parts = [table] if self.coded is None else self.coded.scan.tables(COMPLETED_ROWS)
+            n_rows = table.n_rows if self.coded is None else self.coded.n_rows
+            batches = model.complete_batches(
+                parts, n_rows, keep=self.settings.keep, seed=seed, like=table, threads=self.run.threads, progress=self.run.progress
+            )
+        else:
+            like = table.take(np.empty(0, dtype=np.int64)) if self.settings.private else table  # its look and no row
+            batches = model.batches(self.rows, seed=seed, like=like, threads=self.run.threads, progress=self.run.progress)
         while True:
             with self.timed("sample"):
                 batch = next(batches, None)
@@ -357,33 +359,6 @@ class Synthesis:
         if self.run.seed is None:
             return None
         return np.random.SeedSequence(seed_sequence(self.run.seed).entropy, spawn_key=(number,))
-
-
-def as_written(table: Table) -> Table:
-    """Return a drawn table with the codes that its values have once they are written and read again.
-
-    Pooled levels have no value of their own where a column holds no words: they are written as missing, and read so.
-    """
-    codes = [table.codes[j] for j in range(len(table.codes))]
-    for j, column in enumerate(table.schema.modelled):
-        codec = column.codec
-        if isinstance(codec, Categories) and codec.other and codec.null and not is_words(parse_type(column.type)):
-            empty = np.asarray(table.data.column(column.name).combine_chunks().is_null())
-            pooled = empty & (codes[j] == len(codec.levels))
-            if pooled.any():
-                codes[j] = np.where(pooled, codec.n_values, codes[j]).astype(codes[j].dtype)
-    return replace(table, codes=Codes.of(codes, table.schema.sizes))
-
-
-def write_batches(table: Table, path: Path) -> None:
-    """Write a table as it would have been written while it was drawn: the same bytes."""
-    with table_writer(path) as write:
-        for start in range(0, max(table.n_rows, 1), BATCH_ROWS):
-            write(table[start : start + BATCH_ROWS])
-
-
-def _writer(path: Path | None) -> AbstractContextManager[Callable[[Table], object]]:
-    return nullcontext(lambda table: None) if path is None else table_writer(path)
 
 
 @contextmanager

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, ClassVar, Self
@@ -12,14 +12,15 @@ from numpy.typing import NDArray
 
 from ..._base.drawing import Drawing
 from ..._base.errors import InputError, unknown_name
-from ..._base.seeds import Seed
+from ..._base.progress import Progress, silent
+from ..._base.seeds import Seed, seed_sequence
 from ...privacy.account import Account
 from ...table.finer import on_codes_of
 from ...table.read import open_table
 from ...table.schema import Schema
 from ...table.table import Origin, Table
 from ..constraining import keep_constraints
-from ..model import Draw, FittedModel, Given, joined
+from ..model import BATCH_ROWS, Draw, FittedModel, Given, joined
 from ..protocol import ModelColumn, ModelDescription
 from .drawing import network_drawing
 from .evidence import Evidence
@@ -116,6 +117,17 @@ class BayesNetModel(FittedModel):
         The model must have been fitted with the same `keep`, so that no drawn column is a parent of a kept one: then drawing
         in order is exact.
         """
+        table = self._coded(data, keep)
+        return joined(list(self.complete_batches([table], table.n_rows, keep=keep, seed=seed, like=table, threads=threads)))
+
+    def complete_batches(
+        self, parts: Iterable[Table], n_rows: int, *, keep: Sequence[str], seed: Seed = None, like: Table | None = None, threads: int | None = None,
+        progress: Progress = silent,
+    ) -> Iterator[Table]:  # fmt: skip
+        """Return the same rows as `complete`, as tables of at most 65,536 rows, of a table that comes in parts.
+
+        `parts` have a multiple of 65,536 rows each, but for the last, and `n_rows` rows between them. `like` as in `batches`.
+        """
         for name in keep:
             if name not in self.schema.names:
                 raise unknown_name("column", name, self.schema.names)
@@ -125,22 +137,36 @@ class BayesNetModel(FittedModel):
                     raise InputError(
                         f"Column '{name}' cannot be kept: its parent '{parent}' is not. Fit with keep = {tuple(keep)}."
                     )
-        table = self._coded(data, keep)
+        root, first = seed_sequence(seed), 0
+        for part in parts:
+            if first % BATCH_ROWS:
+                raise InputError(f"Parts of a table that is completed must have a multiple of {BATCH_ROWS:,} rows each, but for the last.")
+            numbers = range(first // BATCH_ROWS, max(-(-(first + part.n_rows) // BATCH_ROWS), first // BATCH_ROWS + (n_rows == 0)))
+            draw, given = self._completing(self._coded(part, keep), first, keep)
+            yield from self.drawn(n_rows, draw, seed=root, like=like, threads=threads, given=given, numbers=numbers)
+            first += part.n_rows
+            progress("drawing rows", first / max(n_rows, 1))
+        if first != n_rows:
+            raise InputError(f"The parts of a table that is completed have other rows than it has: {n_rows:,} were to come.")
+
+    def _completing(
+        self, table: Table, first: int, keep: Sequence[str]
+    ) -> tuple[Callable[[NDArray[np.int64], np.random.Generator], Mapping[str, NDArray[np.uint32]]], Given]:
+        """Return what draws rows given the kept columns of a table, whose rows are numbered from `first` on, and what stamps those on them."""
         fixed = {name: table.code(name).astype(np.uint32) for name in keep}
 
         def draw(rows: NDArray[np.int64], rng: np.random.Generator) -> Mapping[str, NDArray[np.uint32]]:
-            drawn = self.draw_codes(len(rows), rng, {name: codes[rows] for name, codes in fixed.items()})
+            drawn = self.draw_codes(len(rows), rng, {name: codes[rows - first] for name, codes in fixed.items()})
             return keep_constraints(self, drawn, rng, fixed=keep)
 
         def stamp(drawn: Table, rows: NDArray[np.int64]) -> Table:
-            values, own = drawn.data, table.data.take(rows)
+            values, own = drawn.data, table.data.select(list(keep)).take(rows - first)
             for name in keep:
                 at = values.column_names.index(name)
                 values = values.set_column(at, table.data.schema.field(name), own.column(name))
             return replace(drawn, data=values)
 
-        given = Given(tuple(keep), stamp)
-        return joined(list(self.drawn(table.n_rows, draw, seed=seed, like=table, threads=threads, given=given)))
+        return draw, Given(tuple(keep), stamp)
 
     def log_likelihood(self, data: Any) -> NDArray[np.float64]:
         """Return the log-probability of each row of a table with the same schema, in nats (minus infinity: impossible)."""

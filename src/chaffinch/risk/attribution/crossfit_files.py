@@ -1,0 +1,44 @@
+"""Cross-fitting of a file larger than memory: on a sample of its people, chosen by a keyed hash, who are the whole table of that study.
+
+Models of half of a sample are fitted to far fewer people than the released one. A record weighs the more in a model the fewer others there are,
+so what these models give away about their own people is, as a rule, more than what the released one does: the excess is a careful figure. Its
+interval is that of the sample's people.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..._base.masking import masked_count
+from ..._base.progress import Progress, silent
+from ..._base.seeds import Seed, seed_sequence
+from ...stats.sampled import SampledRecords, hash_key
+from ...stats.splits import child
+from ...table.row_hash import choose_of_scan
+from ...table.scan import Scan
+from .crossfit import cross_fit
+from .result import RiskResult
+from .settings import RiskSettings
+
+__all__ = ["cross_fit_file"]
+
+_SAMPLE = 12
+"""The random stream that the sample is chosen by; attacks and halves have their own."""
+
+CAREFUL = "A model of so few people keeps more of each of them, as a rule, than one of all: the excess is a careful figure, as wide as the sample makes it."
+
+
+def cross_fit_file(
+    original: Scan, generate: Any, settings: RiskSettings, *, seed: Seed = None, threads: int | None = None, progress: Progress = silent
+) -> tuple[RiskResult, SampledRecords]:
+    """Return what `cross_fit` gives for a sample of about `settings.sample_rows` records of a file, each a person, and what the sample is.
+
+    Where the file has no more records than that, the result is that of all of them, as in memory.
+    """
+    progress("choosing a sample", -1)
+    people = choose_of_scan(original, settings.sample_rows, key=hash_key(child(seed_sequence(seed), _SAMPLE)))
+    chosen, total = (masked_count(n, settings.threshold) for n in (people.n_rows, original.n_rows))
+    sample = SampledRecords("place", people.n_rows == original.n_rows, chosen, of_original=total)
+    if not sample.whole:
+        sample = sample.saying((), ("models of halves of the people",), CAREFUL)
+    return cross_fit(people, generate, settings, seed=seed, threads=threads, progress=progress), sample

@@ -1,0 +1,126 @@
+"""What was drawn for a release, and how it is measured: tables in memory, all on one grid, or a file beside the original's."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from ..risk import RiskResult, RiskSettings, cross_fit, measure_risk
+from ..risk.attribution.crossfit import HALF_SIZE
+from ..risk.attribution.crossfit_files import cross_fit_file
+from ..risk.attribution.result import CrossFit
+from ..synth import Settings
+from ..table import Scan, Table
+from ..table.align import align
+from ..table.sources import Source, open_source
+from ..utility import UtilityResult, UtilitySettings, measure_utility
+from .running import RunOptions
+from .synthesise import synthesiser_for
+
+__all__ = ["DrawnFile", "DrawnTables"]
+
+
+@dataclass(frozen=True, eq=False)
+class DrawnTables:
+    """The original, the syntheses and the holdout in memory. Each is encoded once; whoever brings them together again finds that they are on one grid.
+
+    `grid` is the original on that grid with all its columns, `aligned` the syntheses on it.
+    """
+
+    original: Table
+    tables: tuple[Table, ...]
+    grid: Table
+    aligned: tuple[Table, ...]
+    holdout: Table | None
+    kept_files: tuple[Path, ...] = ()
+    folder: None = None
+
+    @classmethod
+    def of(cls, original: Table, tables: Sequence[Table], holdout: Table | Source | None) -> DrawnTables:
+        """Return all tables on one grid."""
+        many = [f"synthetic {i}" for i in range(1, len(tables) + 1)] if len(tables) > 1 else ["synthetic"]
+        first, *others = align(original, *tables, *([] if holdout is None else [holdout]), names=[*many, "holdout"])
+        columns = tuple(first.schema[column.name] if column.modelled else column for column in original.schema)
+        grid = replace(original, schema=replace(original.schema, columns=columns), codes=first.codes)
+        return cls(original, tuple(tables), grid, tuple(others[: len(tables)]), None if holdout is None else others[-1])
+
+    @property
+    def n_rows(self) -> int:
+        """Records of the original."""
+        return self.original.n_rows
+
+    @property
+    def n_persons(self) -> int:
+        """Persons of the original."""
+        return self.original.n_persons
+
+    def utility(self, settings: UtilitySettings, run: RunOptions) -> UtilityResult:
+        """Return what the first synthesis is worth."""
+        return measure_utility(self.grid, self.aligned[0], self.holdout, settings, **_options(run))
+
+    def risk(self, settings: RiskSettings, run: RunOptions) -> RiskResult:
+        """Return what all syntheses give away."""
+        return measure_risk(self.grid, list(self.aligned), self.holdout, settings, **_options(run))
+
+    def cross_fit(self, synthesiser: Settings, settings: RiskSettings, run: RunOptions) -> CrossFit:
+        """Return what models of half the people give away."""
+        method = synthesiser_for(synthesiser, self.original.schema)
+        return _half(cross_fit(self.original, method, settings, copies=len(self.tables), **_options(run)))
+
+
+@dataclass(frozen=True, eq=False)
+class DrawnFile:
+    """A scan of the original, the file of its one synthesis, and the holdout, all read batch by batch.
+
+    `folder`: where the synthesis lies until it is saved; None where whoever asked for it has said where it goes.
+    """
+
+    original: Scan
+    file: Path
+    holdout: Table | Source | None
+    folder: TemporaryDirectory[str] | None = None
+    tables: tuple[Table, ...] = ()
+
+    @property
+    def kept_files(self) -> tuple[Path, ...]:
+        """Files that are in no place of their own yet."""
+        return () if self.folder is None else (self.file,)
+
+    @property
+    def n_rows(self) -> int:
+        """Records of the original."""
+        return self.original.n_rows
+
+    @property
+    def n_persons(self) -> int:
+        """Persons of the original: each has one record."""
+        return self.original.n_rows
+
+    def utility(self, settings: UtilitySettings, run: RunOptions) -> UtilityResult:
+        """Return what the synthesis is worth: of all records where counts are enough, else of a sample."""
+        return measure_utility(self.original, open_source(self.file), self.holdout, settings, **_options(run))
+
+    def risk(self, settings: RiskSettings, run: RunOptions) -> RiskResult:
+        """Return what the synthesis gives away: of all records where counts are enough, else of a sample."""
+        return measure_risk(self.original, open_source(self.file), self.holdout, settings, **_options(run))
+
+    def cross_fit(self, synthesiser: Settings, settings: RiskSettings, run: RunOptions) -> CrossFit:
+        """Return what models of halves of a sample of the people give away."""
+        found, sample = cross_fit_file(self.original, synthesiser, settings, **_options(run))
+        crossed = _half(found)
+        notes = (*crossed.about.notes, *sample.sentences)
+        return replace(crossed, note=" ".join([crossed.note, *sample.sentences]), about=replace(crossed.about, sample=sample, notes=notes))
+
+
+def _half(crossed: RiskResult) -> CrossFit:
+    return CrossFit(
+        about=crossed.about, attacks=crossed.attacks, family=crossed.family, memorisation_tests=crossed.memorisation_tests,
+        together=crossed.together, note=HALF_SIZE,
+    )  # fmt: skip
+
+
+def _options(run: RunOptions) -> dict[str, Any]:
+    return {"seed": run.seed, "threads": run.threads, "progress": run.progress}

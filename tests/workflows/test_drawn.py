@@ -1,0 +1,122 @@
+"""A release of files: the same table and model as in memory, figures of all records or of a sample that is said, and nothing left behind."""
+
+from __future__ import annotations
+
+import gc
+import json
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+import chaffinch as cf
+from chaffinch.errors import InputError
+from chaffinch.table import engine
+
+LABEL, KEYS = "contraceptive_method", ["wife_religion", "wife_education", "num_children"]
+WHAT = {"label": LABEL, "sensitive": ["wife_age"], "keys": KEYS, "measures": ["tvd", "jensen_shannon"], "attackers": ["gcap"], "seed": 3}
+FILES = ("confidential/model.chaffinch", "to-release/synthetic.csv")
+
+
+@pytest.fixture
+def temporary(tmp_path, monkeypatch):
+    """The folder of temporary files, empty."""
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "tmp"))
+    (tmp_path / "tmp").mkdir()
+    return tmp_path / "tmp"
+
+
+@pytest.fixture(scope="module")
+def people(data, tmp_path_factory):
+    """Two files of people of one population."""
+    folder = tmp_path_factory.mktemp("people")
+    frame = pd.read_csv(data / "cmc.csv").sample(frac=1.0, random_state=1)
+    for name, part in (("in.csv", frame[:700]), ("out.csv", frame[700:])):
+        part.to_csv(folder / name, index=False)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def releases(people, tmp_path_factory):
+    """A release without a holdout by each engine, and where each was saved."""
+    out = {}
+    for name in ("memory", "stream"):
+        out[name] = (cf.release(people / "in.csv", engine=name, **WHAT), tmp_path_factory.mktemp(name) / "folder")
+        out[name][0].save(out[name][1])
+    return out
+
+
+def test_files_are_released_as_tables_are(releases):
+    (one, here), (other, there) = releases["memory"], releases["stream"]
+    for name in FILES:
+        assert (here / name).read_bytes() == (there / name).read_bytes()
+    assert other.report.synthesis.run["engine"] == "stream"
+    for name, result in one.utility.results.items():
+        assert other.utility.results[name].value == pytest.approx(result.value, rel=1e-12)
+    for mine, theirs in zip(one.risk.attacks, other.risk.attacks, strict=True):
+        assert theirs.value == pytest.approx(mine.value, rel=1e-12)
+    assert other.risk.cross_fit.attacks == one.risk.cross_fit.attacks  # all 700 records are in the sample
+    assert other.risk.cross_fit.family == one.risk.cross_fit.family
+    assert other.risk.memorisation.rows_equal == pytest.approx(one.risk.memorisation.rows_equal)
+    assert [str(part.word) for part in other.decision.answers] == [str(part.word) for part in one.decision.answers]
+
+
+def test_the_synthetic_table_of_files_is_not_in_memory(releases):
+    with pytest.raises(InputError, match="is in a file, not in memory: save"):
+        _ = releases["stream"][0].synthetic
+    assert releases["memory"][0].synthetic.n_rows == 700
+
+
+def test_what_is_of_a_sample_is_said_in_the_result_and_on_the_page(people, temporary, tmp_path, run_here):
+    done = run_here(
+        "release", people / "in.csv", "-o", tmp_path / "out", "--label", LABEL, "--sensitive", "wife_age", "--keys", ",".join(KEYS), "--measures", "tvd",
+        "--attackers", "gcap", "--seed", 3, "--engine", "stream", "--sample-rows", 300,
+    )  # fmt: skip
+    assert done.code == 0, done.err
+    plain = json.loads((tmp_path / "out" / "confidential" / "report.json").read_text())
+    crossed = plain["risk"]["cross_fit"]["about"]
+    assert not crossed["sample"]["whole"]
+    assert crossed["sample"]["of_original"] == 700
+    assert crossed["sample"]["original"] == crossed["original"]["rows"] < 400
+    said = f"The sample has {crossed['sample']['original']} of 700 original records, chosen by a keyed hash of their place in the file."
+    assert said in crossed["notes"]
+    assert said in (tmp_path / "out" / "confidential" / "report.html").read_text()
+    assert said in done.out + done.err
+    assert plain["risk"]["about"]["sample"]["of_synthetic"] == 700
+    assert list(temporary.iterdir()) == []
+
+
+def test_a_holdout_is_read_batch_by_batch_too(people, temporary):
+    found = cf.release(people / "in.csv", holdout=people / "out.csv", engine="stream", **WHAT)
+    held = cf.release(people / "in.csv", holdout=people / "out.csv", engine="memory", **WHAT)
+    assert found.risk.cross_fit is None
+    assert [a.holdout for a in found.risk.attacks] == pytest.approx([a.holdout for a in held.risk.attacks])
+    assert found.lower_bound == pytest.approx(held.lower_bound, abs=1e-9)
+    (file,) = found.files
+    assert Path(file).read_text().count("\n") == 701
+    del found
+    gc.collect()
+    assert list(temporary.iterdir()) == []
+
+
+def test_several_syntheses_need_memory_and_auto_says_so(people, run_here, tmp_path, monkeypatch):
+    with pytest.raises(InputError, match="An attack on several syntheses together needs all rows in memory"):
+        cf.release(people / "in.csv", copies=2, engine="stream", **WHAT)
+    monkeypatch.setattr(engine, "free_bytes", lambda: 1 << 10)
+    done = run_here("release", people / "in.csv", "-o", tmp_path / "out", "--copies", 2, "--measures", "tvd", "--seed", 1)
+    assert done.code == 0, done.err
+    assert "Note: An attack on several syntheses together needs all rows in memory: they are read." in done.err
+    done = run_here("release", people / "in.csv", "-o", tmp_path / "one", "--measures", "tvd", "--seed", 1)
+    assert done.code == 0, done.err
+    assert "Rows are read batch by batch (--engine stream)" in done.err
+
+
+def test_an_error_while_measuring_leaves_nothing(people, temporary, tmp_path, run_here, monkeypatch):
+    def fails(*_args, **_options):
+        raise InputError("no")
+
+    monkeypatch.setattr("chaffinch.workflows.drawn.measure_risk", fails)
+    done = run_here("release", people / "in.csv", "-o", tmp_path / "out", "--measures", "tvd", "--seed", 1, "--engine", "stream")
+    assert done.code == 2
+    assert not (tmp_path / "out").exists()
+    assert list(temporary.iterdir()) == []
