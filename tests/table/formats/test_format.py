@@ -17,7 +17,7 @@ from chaffinch.table import FORMATS, Format, ReadOptions, Source
 from chaffinch.table.formats import OBJECTS, ObjectKind
 from chaffinch.table.formats.objects import table_source
 from chaffinch.table.sources import expected_shape, open_source, recognise
-from chaffinch.table.write import file_format
+from chaffinch.table.write import file_format, write_table
 
 ROWS = {"sex": ["f", "m"] * 30, "ill": ["no", "no", "yes"] * 20}
 MAGIC = b"%TOY\n"
@@ -115,3 +115,16 @@ def test_a_registered_kind_of_object_is_read_and_given_back():
         assert chaffinch.read(rows).to_native() == rows
     finally:
         OBJECTS.remove("records")
+
+
+@pytest.mark.parametrize("name", ["a.csv", "a.tsv", "a.parquet", "a.arrow", "a.xlsx", "a.jsonl"])
+@pytest.mark.parametrize("n_rows", [1, 7, 40, 100])
+def test_first_rows_are_those_of_the_whole(tmp_path: Path, name: str, n_rows: int) -> None:
+    table = chaffinch.read(pa.table({"x": [i % 9 for i in range(40)], "y": [f"w{i % 3}" for i in range(40)]}))
+    write_table(table, tmp_path / name)
+    source = open_source(tmp_path / name)
+    first = source.first_rows(n_rows)
+    rows = [row for batch in first.batches() for row in batch.to_pylist()]
+    assert rows == [row for batch in source.batches(source.schema.names) for row in batch.to_pylist()][:n_rows]
+    assert first.n_rows == len(rows) == min(n_rows, 40)
+    assert [batch.schema.names for batch in first.batches(["y"])] == [["y"]] * len(list(first.batches()))

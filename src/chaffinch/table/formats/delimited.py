@@ -24,7 +24,7 @@ from .layout import FileLayout
 from .options import ReadOptions
 from .packing import PACKINGS, packing_of
 from .text_file import TextFile, Uncommented, recoded
-from .text_top import BLOCK_BYTES, as_words, found_top, given_top
+from .text_top import BLOCK_BYTES, HEAD_BYTES, as_words, found_top, given_top
 from .tolerant_text import every_row
 
 if TYPE_CHECKING:
@@ -56,13 +56,13 @@ def open_text(file: TextFile, options: ReadOptions, delimiter: str | None = None
             raise not_in(file.name, encoding)
         return Source(file.name, schema, every_row(file, top, schema), text=True, layout=layout, notes=top.names.notes, labels=units)
 
-    def read(columns: Sequence[str] | None) -> Iterator[pa.RecordBatch]:
+    def read(columns: Sequence[str] | None, block_bytes: int = BLOCK_BYTES) -> Iterator[pa.RecordBatch]:
         try:
             with _stream(file, options.comment, encoding) as stream:
                 yield from pv.open_csv(
                     stream,
                     read_options=pv.ReadOptions(
-                        block_size=BLOCK_BYTES, encoding="utf-8" if options.comment else encoding, skip_rows=top.lines, column_names=list(names)
+                        block_size=block_bytes, encoding="utf-8" if options.comment else encoding, skip_rows=top.lines, column_names=list(names)
                     ),
                     parse_options=pv.ParseOptions(delimiter=delimiter, newlines_in_values=True),
                     convert_options=as_words(names, columns),
@@ -82,7 +82,9 @@ def open_text(file: TextFile, options: ReadOptions, delimiter: str | None = None
                 f"Cannot read '{file.name}' as text with the delimiter {delimiter!r}: its rows do not hold together."
             ) from None
 
-    return Source(file.name, schema, read, text=True, layout=layout, notes=top.notes, labels=units)
+    return Source(
+        file.name, schema, read, text=True, layout=layout, notes=top.notes, labels=units, head=lambda n_rows: read(names, HEAD_BYTES)
+    )  # fmt: skip
 
 
 def _stream(file: TextFile, comment: str | None, encoding: str) -> Any:

@@ -9,7 +9,7 @@ import zipfile
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -70,7 +70,7 @@ class Source:
     `text` says that every column is words of a text file, still to be understood; `decimal` is the decimal sign that was given for it.
     `layout` says how the table lies in its file, `notes` what should be said of that. `native` is the kind of object to give back,
     `dtypes` the types it had there where Arrow alone would not restore them, `index` the columns that were its index. `n_rows` is how many
-    rows it has, where that is known before they are read.
+    rows it has, where that is known before they are read. `head` reads the first rows alone, where that is quicker than to begin to read all.
     """
 
     name: str
@@ -85,11 +85,26 @@ class Source:
     dtypes: Mapping[str, Any] = field(default_factory=dict)
     index: tuple[str, ...] = ()
     n_rows: int | None = None
+    head: Callable[[int], Iterator[pa.RecordBatch]] | None = None
 
     def batches(self, columns: Sequence[str] | None = None) -> Iterator[pa.RecordBatch]:
         """Return batches of rows, of all columns or of those named."""
         with readable(self.name):
             yield from self.read(columns)
+
+    def first_rows(self, n_rows: int) -> Source:
+        """Return a source of the first rows alone, which are kept in memory."""
+        rows: list[pa.RecordBatch] = []
+        with readable(self.name):
+            batches = self.read(self.schema.names) if self.head is None else self.head(n_rows)
+            while n_rows > 0 and (batch := next(batches, None)) is not None:
+                rows.append(batch.slice(0, n_rows))
+                n_rows -= batch.num_rows
+
+        def read(columns: Sequence[str] | None) -> Iterator[pa.RecordBatch]:
+            yield from rows if columns is None else (batch.select(list(columns)) for batch in rows)
+
+        return replace(self, read=read, head=None, n_rows=sum(batch.num_rows for batch in rows))
 
     def table(self) -> pa.Table:
         """Return all rows."""

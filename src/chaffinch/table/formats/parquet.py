@@ -35,7 +35,10 @@ def _open(path: Path, options: ReadOptions) -> Source:
         file = pq.ParquetFile(path, read_dictionary=dictionaries)
         yield from file.iter_batches(BATCH_ROWS, columns=None if columns is None else list(columns))
 
-    return Source(str(path), schema, read, native="arrow", n_rows=pq.read_metadata(path).num_rows)
+    def head(n_rows: int) -> Iterator[pa.RecordBatch]:
+        yield from pq.ParquetFile(path, read_dictionary=[*coded, *words]).iter_batches(n_rows, use_threads=False)
+
+    return Source(str(path), schema, read, native="arrow", n_rows=pq.read_metadata(path).num_rows, head=head)
 
 
 def _shape(path: Path, options: ReadOptions) -> tuple[int, int]:

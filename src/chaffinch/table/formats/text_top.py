@@ -19,10 +19,13 @@ from .layout import LOOKED_AT, Names, find_names, plain_names
 from .options import ReadOptions
 from .text_file import TextFile
 
-__all__ = ["BLOCK_BYTES", "TextTop", "as_words", "found_top", "given_top"]
+__all__ = ["BLOCK_BYTES", "HEAD_BYTES", "TextTop", "as_words", "found_top", "given_top"]
 
 BLOCK_BYTES = 1 << 24
 """Bytes of a text file that Arrow takes at a time."""
+
+HEAD_BYTES = 1 << 20
+"""Bytes of a text file that are taken at a time where only its first rows are wanted."""
 
 MOST_HEADER = 1 << 20
 """Characters that the header of a text file may have."""
