@@ -39,10 +39,36 @@ def test_the_page_answers_at_the_printed_address_and_outlives_a_kill(tmp_path: P
             assert host.startswith("127.0.0.1:")
             connection = http.client.HTTPConnection(host, timeout=30)
             connection.request("GET", f"/{path}")
-            assert connection.getresponse().status == 303
+            assert connection.getresponse().status == 200
             connection.close()
         finally:
             os.kill(process.pid, signal.SIGKILL)
             process.wait()
             process.stderr.close()
     assert (tmp_path / "chaffinch-project" / "project.toml").exists()
+
+
+def test_a_project_that_names_a_file_far_off_opens_no_folder_there(tmp_path: Path) -> None:
+    (tmp_path / "far").mkdir()
+    (tmp_path / "far" / "secret.csv").write_text("x,y\n" + "1,a\n2,b\n" * 30)
+    (folder := tmp_path / "here" / "project").mkdir(parents=True)
+    (folder / "project.toml").write_text(f'format = "chaffinch-project"\nversion = 1\nsource = "{tmp_path / "far" / "secret.csv"}"\n')
+    process = subprocess.Popen([sys.executable, "-m", "chaffinch", "open", str(folder), "--no-browser"], cwd=tmp_path, stderr=subprocess.PIPE, text=True)
+    assert process.stderr is not None
+    try:
+        host, _, path = process.stderr.readline().split()[-1].removeprefix("http://").partition("/")
+        process.stderr.readline()
+        assert "lies elsewhere, and is not read from here" in process.stderr.readline()
+        connection = http.client.HTTPConnection(host, timeout=30)
+        connection.request("GET", f"/{path}")
+        answer = connection.getresponse()
+        answer.read()
+        cookie = str(answer.getheader("set-cookie")).partition(";")[0]
+        connection.request("GET", "/columns", headers={"cookie": cookie})
+        assert "outside the folders that were opened" in connection.getresponse().read().decode()
+        connection.close()
+    finally:
+        os.kill(process.pid, signal.SIGKILL)
+        process.wait()
+        process.stderr.close()
+    assert not (folder / "look").exists()

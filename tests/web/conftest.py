@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import http.client
+import json
 import socket
 import threading
 import time
@@ -17,7 +18,7 @@ from chaffinch.web.app import page_of
 from chaffinch.web.guard import Keys
 from chaffinch.web.look import main
 from chaffinch.web.places import Places
-from chaffinch.web.project import ProjectFolder
+from chaffinch.web.project import FOUND, ProjectFolder
 from chaffinch.web.server import configured
 from chaffinch.web.serving import hosts_of
 
@@ -30,7 +31,7 @@ class Visitor:
     def __init__(self, port: int, keys: Keys, project: ProjectFolder) -> None:
         self.port, self.keys, self.project, self.cookie = port, keys, project, ""
         status, headers, _ = self.ask("GET", f"/enter?token={keys.token}")
-        assert status == 303
+        assert status == 200
         self.cookie = headers["set-cookie"].partition(";")[0]
 
     @property
@@ -54,7 +55,8 @@ class Visitor:
 
     def post(self, where: str, /, **fields: str) -> str:
         """Send a form, follow where it leads, and return the screen."""
-        body = urlencode({"form_key": self.keys.form, **fields})
+        stamps = {"choices": self.project.stamp(), "decisions": self.project.decisions_stamp()}
+        body = urlencode({"form_key": self.keys.form, **stamps, **fields})
         answer = self.ask("POST", where, body, origin=f"http://{self.host}", content_type="application/x-www-form-urlencoded")
         return self._led(*answer)
 
@@ -131,8 +133,9 @@ def opened(visitor: Visitor, table: Path, looked: Path) -> Visitor:
     project = visitor.project
     project.change(source=str(table))
     project.path("look").mkdir()
-    for name in ("columns.json", "schema.toml", "look/schema.toml"):
-        project.path(name).write_text((looked / name).read_text("utf-8"), encoding="utf-8")
+    found = json.loads((looked / FOUND).read_text("utf-8"))
+    project.path(FOUND).write_text(json.dumps({**found, "source": str(table)}), encoding="utf-8")
+    assert "The same as text" in visitor.get("/columns")
     fields = {"output-0": "drop", "role-1": "key", "role-2": "key", "role-3": "sensitive"}
     assert "Who might attack" in visitor.post("/columns", next="yes", **fields)
     return visitor

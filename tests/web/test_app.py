@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import re
+import shutil
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import pytest
 
 from chaffinch.web import app
+from chaffinch.web.project import write_json
 from chaffinch.web.screens import opening
 
 from .conftest import Visitor
@@ -61,3 +65,80 @@ def test_every_form_of_every_screen_carries_its_key(opened: Visitor) -> None:
     for path in ("/open", "/columns", "/attackers", "/promise", "/runs", "/decide"):
         text = opened.get(path)
         assert text.count('method="post"') == text.count(f'name="form_key" value="{opened.keys.form}"') > 0
+
+
+@pytest.mark.parametrize(
+    ("where", "fields"),
+    [
+        ("/columns", {"role-1": "other"}), ("/columns/text", {"text": "changed"}), ("/attackers", {"max_excess": "0.9"}), ("/promise", {"kind": "epsilon", "epsilon": "3"}),
+        ("/runs", {}), ("/open", {"path": "people.csv", "encoding": "latin-1"}),
+    ],
+)  # fmt: skip
+def test_a_tab_that_fell_behind_changes_nothing_and_is_told_so(opened: Visitor, where: str, fields: dict[str, str]) -> None:
+    behind = opened.project.stamp()
+    opened.post("/attackers", max_excess="0.1")  # in another tab
+    before = opened.project.stamp()
+    for stamp in (behind, "", "x"):
+        text = opened.post(where, choices=stamp, **fields)
+        assert "has been changed since this form was loaded" in text
+        assert opened.project.stamp() == before
+        assert list(opened.project.path("runs").iterdir()) == []
+    assert f'name="choices" value="{before}"' in text
+
+
+def test_changes_from_many_tabs_at_once_are_taken_one_by_one(opened: Visitor) -> None:
+    stamp = opened.project.stamp()
+    with ThreadPoolExecutor(12) as tabs:
+        texts = list(tabs.map(lambda i: opened.post("/attackers", choices=stamp, max_excess=f"0.{i + 1:02d}"), range(12)))
+    refused = ["has been changed since" in text for text in texts]
+    assert refused.count(False) == 1
+    assert opened.project.choices().max_excess == float(f"0.{refused.index(False) + 1:02d}")
+
+
+def test_names_of_columns_are_words_wherever_they_stand(visitor: Visitor, table: Path) -> None:
+    names = ["<script>alert(1)</script>", "\"><img src=x onerror=alert(1)>", "'; drop", "{{ 7*7 }}", "a&b</textarea><b>", "line\u202etxt"]
+    rows = "\n".join(",".join(f"{i * j % 4}" for j in range(1, len(names) + 1)) for i in range(120))
+    quoted = ",".join('"' + name.replace('"', '""') + '"' for name in names)
+    table.write_text(f"{quoted}\n{rows}\n", encoding="utf-8")
+    visitor.post("/open", path=str(table))
+    visitor.wait_for_columns()
+    visitor.post("/columns", **{"role-0": "key", "role-1": "key", "role-2": "sensitive", "role-4": "label"})
+    for path in ("/open", "/columns", "/attackers", "/promise", "/runs", "/compare", "/decide"):
+        text = visitor.get(path)
+        assert not re.search(r"<script>|<img|<b>", text), path
+        assert (path != "/columns") or "{{ 7*7 }}" in text
+        assert text.count("</textarea>") == text.count("<textarea")
+    assert "&lt;script&gt;alert(1)&lt;/script&gt;" in visitor.get("/attackers")
+
+
+@pytest.mark.parametrize("path", ["/open?folder=%0d%0aset-cookie:%20a=b", "/compare?run=%0d%0ax:y", "/decide?run=1%0d%0a", "/result/1?column=%0d%0ax:%20y", "/enter?token=%0d%0ax:y"])
+def test_no_word_of_an_address_becomes_a_header(opened: Visitor, path: str) -> None:
+    status, headers, _ = opened.ask("GET", path)
+    assert status in (200, 303, 400, 403)
+    assert not {"set-cookie", "x"} & set(headers)
+
+
+def test_only_screens_that_load_themselves_again_have_a_script(opened: Visitor) -> None:
+    for path in ("/open", "/columns", "/attackers", "/promise", "/runs", "/compare", "/decide"):
+        _, headers, text = opened.ask("GET", path)
+        assert "<script" not in text
+        assert "script-src" not in headers["content-security-policy"]
+
+
+def test_files_of_a_stranger_in_the_folder_are_data(opened: Visitor) -> None:
+    for number, (job, ended) in enumerate((({"words": "release"}, {"code": []}), ({"words": [1, {}]}, {"code": "x", "said": {"<b>": 1}}), ({}, {"code": True})), start=1):
+        (folder := opened.project.path("runs", f"000{number}")).mkdir()
+        write_json(folder / "job.json", job)
+        write_json(folder / "ended.json", ended)
+        write_json(folder / "progress.json", {"share": "<b>", "seconds": [], "left": {}})
+    (folder := opened.project.path("runs", "0004")).mkdir()
+    write_json(folder / "job.json", {"words": ["release", "/etc/passwd", "-o", "/etc/cron.d"]})
+    shutil.copyfile(opened.project.path("project.toml"), folder / "project.toml")
+    shutil.copyfile(opened.project.path("schema.toml"), folder / "schema.toml")
+    text = opened.get("/runs")
+    assert "Run 4: waits" in text
+    assert "<b>" not in text
+    assert "is not the one that its choices make" in opened.post("/runs/4/start")
+    (folder / "project.toml").write_text('format = "chaffinch-project"\nversion = 1\nsource = "/etc/passwd"\n')
+    assert "outside the folders that were opened" in opened.post("/runs/4/start")
+    assert "Run 4: waits" in opened.get("/runs")

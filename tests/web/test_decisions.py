@@ -45,14 +45,14 @@ def test_a_record_is_read_back(folder: Path) -> None:
     assert record_in(folder) is None
 
 
-@pytest.mark.parametrize(("word", "reason"), [("perhaps", "x"), ("approved", " "), ("approved", "x" * 5000)])
+@pytest.mark.parametrize(("word", "reason"), [("perhaps", "x"), ("approved", " "), ("approved", "x" * 9000)])
 def test_a_decision_has_a_word_and_a_reason(folder: Path, word: str, reason: str) -> None:
     with pytest.raises(InputError):
         put_down(folder, word, run=1, reason=reason, checkers=[Checker.now("Ann")], waiting=False, about={})
     assert list(folder.iterdir()) == []
 
 
-@pytest.mark.parametrize("name", ["Ann Lee", "ann  lee", "ANN-LEE", " Ann Lee "])
+@pytest.mark.parametrize("name", ["Ann Lee", "ann  lee", "ANN-LEE", " Ann Lee ", "Ánn Lee", "Lee, Ann", "AnnLee"])
 def test_the_second_checker_is_another_person_however_spelled(name: str) -> None:
     with pytest.raises(InputError, match="another person"):
         other_name(name, [Checker.now("Ann Lee")])

@@ -63,8 +63,10 @@ def test_the_owner_is_let_in() -> None:
 
 
 def test_the_printed_address_gives_a_strict_cookie_and_leaves_no_token_in_the_address() -> None:
-    status, headers, _ = asked(path="/enter", headers={"host": HOST}, query="token=secret")
-    assert (status, headers["location"]) == (303, "/")
+    status, headers, body = asked(path="/enter", headers={"host": HOST}, query="token=secret")
+    assert (status, headers["referrer-policy"]) == (200, "no-referrer")
+    assert b'content="0;url=/"' in body
+    assert b"secret" not in body
     assert headers["set-cookie"] == f"{COOKIE}; HttpOnly; SameSite=Strict; Path=/"
     assert "secret" not in headers["set-cookie"]
 

@@ -14,7 +14,7 @@ import pytest
 
 from chaffinch.errors import InputError
 from chaffinch.web.jobs import Job, Queue
-from chaffinch.web.project import write_json
+from chaffinch.web.project import FOUND, write_json
 
 
 def until(job: Job, *states: str, seconds: float = 60.0) -> str:
@@ -35,11 +35,16 @@ def job(tmp_path: Path, table: Path) -> Job:
     return Job(folder)
 
 
+def sleeping(name: str) -> subprocess.Popen[bytes]:
+    """Start a process of a name that sleeps, in a session of its own."""
+    return subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)", name], start_new_session=True)
+
+
 def test_a_job_runs_by_itself_and_says_how_it_ended(job: Job) -> None:
     assert job.state == "waiting"
     job.start()
     assert until(job, "done", "failed") == "done"
-    assert (job.folder / "columns.json").exists()
+    assert (job.folder / FOUND).exists()
     assert job.progress["seconds"] >= 0
 
 
@@ -59,10 +64,15 @@ def test_a_job_of_a_stranger_is_not_run(job: Job) -> None:
 
 def test_states_are_told_from_files(job: Job) -> None:
     past = {"time": 1.0}
-    write_json(job.folder / "begun.json", {"pid": os.getpid(), **past})
-    assert job.state == "lost"  # this process began later than the job says
-    write_json(job.folder / "begun.json", {"pid": os.getpid(), "time": time.time()})
-    assert job.state == "running"
+    worker = sleeping("chaffinch.web.worker")
+    try:
+        write_json(job.folder / "begun.json", {"pid": worker.pid, **past})
+        assert job.state == "lost"  # this process began later than the job says
+        write_json(job.folder / "begun.json", {"pid": worker.pid, "time": time.time()})
+        assert job.state == "running"
+    finally:
+        worker.kill()
+        worker.wait()
     write_json(job.folder / "started.json", {"pid": 2**22 - 1, **past})
     assert job.state == "lost"
     for code, state in ((0, "done"), (1, "refused"), (2, "failed"), (3, "failed"), (130, "stopped"), (-9, "failed")):
@@ -72,13 +82,27 @@ def test_states_are_told_from_files(job: Job) -> None:
     assert job.state == "stopped"
 
 
+def test_a_process_that_is_no_job_is_neither_taken_for_one_nor_stopped(job: Job) -> None:
+    stranger = sleeping("editor")
+    try:
+        for pid in (stranger.pid, os.getpid(), os.getppid(), 1, -1, 0):
+            for name in ("begun.json", "started.json"):
+                write_json(job.folder / name, {"pid": pid, "time": time.time() + 1e6 if name == "begun.json" else 1.0})
+            assert job.state != "running", pid
+            job.stop(patience=0.1)
+        assert stranger.poll() is None
+    finally:
+        stranger.kill()
+        stranger.wait()
+
+
 def test_a_job_that_waits_can_be_taken_out(job: Job) -> None:
     job.stop()
     assert job.state == "stopped"
 
 
 def test_stopping_ends_a_process_that_runs(job: Job) -> None:
-    process = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"], start_new_session=True)
+    process = sleeping("chaffinch.web.worker")
     for name in ("begun.json", "started.json"):
         write_json(job.folder / name, {"pid": process.pid, "time": time.time() - 3})
     assert job.state == "running"

@@ -60,3 +60,17 @@ def test_no_words_lead_out(text: str) -> None:
     except FileError:
         return
     assert path == places.folders[0] or places.folders[0] in path.parents
+
+
+def test_a_path_that_became_a_link_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "in").mkdir()
+    for name in ("in/a.csv", "in/b.csv", "out.csv"):
+        (tmp_path / name).write_text("x")
+    places = Places((tmp_path / "in",))
+    path = str(places.inside("a.csv"))
+    assert str(places.still(path)) == path
+    for target, said in (("in/b.csv", "is a link by now"), ("out.csv", "outside the folders")):
+        (tmp_path / "in" / "a.csv").unlink()
+        (tmp_path / "in" / "a.csv").symlink_to(tmp_path / target)
+        with pytest.raises(FileError, match=said):
+            places.still(path)

@@ -5,14 +5,16 @@ from __future__ import annotations
 import os
 import stat
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from chaffinch.errors import FileError, InputError
+from chaffinch.table.schema_file import schema_from_toml
 from chaffinch.web import project
-from chaffinch.web.project import ProjectChoices, ProjectFolder, as_toml, default_folder, read_json, write_json
+from chaffinch.web.project import FOUND, ProjectChoices, ProjectFolder, as_toml, default_folder, read_json, write_json
 
 words = st.text(st.characters(blacklist_categories=("Cs",)), max_size=30)
 
@@ -81,3 +83,80 @@ def test_json_that_is_not_whole_is_none(tmp_path: Path) -> None:
 def test_a_project_goes_beside_what_was_opened(tmp_path: Path) -> None:
     (tmp_path / "a.csv").touch()
     assert default_folder(tmp_path / "a.csv") == default_folder(tmp_path) == tmp_path / "chaffinch-project"
+
+
+def test_two_pages_do_not_hold_one_project(tmp_path: Path) -> None:
+    made = ProjectFolder.at(tmp_path / "p")
+    with made.held(), pytest.raises(FileError, match="is open already"), ProjectFolder.at(tmp_path / "p").held():
+        pass
+    with made.held():
+        pass
+
+
+def test_a_folder_of_another_user_is_not_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    ProjectFolder.at(tmp_path / "p")
+    own = os.getuid()
+    monkeypatch.setattr(project.os, "getuid", lambda: own + 1)
+    with pytest.raises(FileError, match="belongs to another user"):
+        ProjectFolder.at(tmp_path / "p")
+
+
+@pytest.mark.parametrize("name", ["runs", "decisions", "look"])
+def test_a_project_whose_folders_lead_elsewhere_is_refused(tmp_path: Path, name: str) -> None:
+    (tmp_path / "elsewhere").mkdir()
+    folder = ProjectFolder.at(tmp_path / "p").folder
+    if (folder / name).exists():
+        (folder / name).rmdir()
+    (folder / name).symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(FileError, match="is a link"):
+        ProjectFolder.at(folder)
+
+
+def found(folder: ProjectFolder, *, part: bool, source: str = "a.csv", kind: str = "integer", options: dict[str, str] | None = None) -> None:
+    """Write what a look at a file finds."""
+    folder.path("look").mkdir(exist_ok=True)
+    text = f'format = "chaffinch-schema"\nversion = 1\n[columns.a]\nkind = "{kind}"\nrole = "other"\n[columns.b]\nkind = "integer"\n'
+    write_json(folder.path(FOUND), {"part": part, "source": source, "options": options or {}, "schema": text, "columns": [], "rows": 500})
+
+
+def test_roles_that_were_chosen_while_first_rows_were_known_are_kept(tmp_path: Path) -> None:
+    made = ProjectFolder.at(tmp_path / "p")
+    made.change(source="a.csv")
+    found(made, part=True)
+    made.adopt()
+    first = made.schema_text()
+    made.path("schema.toml").write_text(first.replace('role = "other"', 'role = "key"'))
+    stamp = made.stamp()
+    found(made, part=False, kind="categorical")
+    made.adopt()
+    schema = schema_from_toml(made.schema_text())
+    assert (schema["a"].kind, schema["a"].role, schema["b"].role) == ("categorical", "key", "other")
+    columns = made.columns()
+    assert columns is not None
+    assert (columns["part"], columns["before"]) == (False, stamp)
+    found(made, part=False, kind="float")
+    made.adopt()  # what is whole is not taken over again
+    assert schema_from_toml(made.schema_text())["a"].kind == "categorical"
+
+
+@pytest.mark.parametrize("other", [{"source": "b.csv"}, {"options": {"encoding": "latin-1"}}])
+def test_what_was_found_of_another_file_or_in_another_way_is_not_taken_over(tmp_path: Path, other: dict[str, Any]) -> None:
+    made = ProjectFolder.at(tmp_path / "p")
+    made.change(source="a.csv")
+    found(made, part=False, **other)
+    made.adopt()
+    assert made.columns() is None
+
+
+def test_stamps_tell_states_apart(tmp_path: Path) -> None:
+    made = ProjectFolder.at(tmp_path / "p")
+    stamps = [made.stamp(), made.decisions_stamp()]
+    made.change(seed=1)
+    assert made.stamp() != stamps[0]
+    assert made.decisions_stamp() == stamps[1]
+    made.change(seed=None)
+    assert made.stamp() == stamps[0]
+    (folder := made.next_folder("decisions")).joinpath("decision.json").write_text("{}")
+    one = made.decisions_stamp()
+    folder.rename(folder.with_name("0002"))
+    assert len({one, made.decisions_stamp(), stamps[1]}) == 3

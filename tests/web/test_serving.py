@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import stat
+from pathlib import Path
+
 import pytest
 
 from chaffinch.errors import InputError
-from chaffinch.web.serving import address_of, hosts_of
+from chaffinch.web.serving import address_of, entry_file, hosts_of
 
 
 @pytest.mark.parametrize(("host", "address"), [("127.0.0.1", "127.0.0.1"), ("localhost", "127.0.0.1"), ("::1", "::1"), ("127.0.0.2", "127.0.0.2")])
@@ -29,3 +32,9 @@ def test_a_browser_may_call_it_by_its_own_names() -> None:
     assert hosts_of("127.0.0.1", 80) == {"127.0.0.1:80", "localhost:80"}
     assert hosts_of("::1", 80) == {"[::1]:80", "localhost:80"}
     assert hosts_of("10.0.0.1", 80) == {"10.0.0.1:80"}
+
+
+def test_the_file_that_leads_a_browser_in_is_its_owners_alone(tmp_path: Path) -> None:
+    path = entry_file(tmp_path / "enter.html", "http://127.0.0.1:1/enter?token=a&b")
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    assert 'content="0;url=http://127.0.0.1:1/enter?token=a&amp;b"' in path.read_text()

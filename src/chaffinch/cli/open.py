@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 from typing import Annotated
 
@@ -33,7 +34,7 @@ def open_page(
     from .._base.errors import FileError
     from ..web.places import Places
     from ..web.project import ProjectFolder, default_folder
-    from ..web.serving import address_of, serve
+    from ..web.serving import ENTRY_FILE, address_of, entry_file, serve
 
     address = address_of(host, others=let_other_computers_connect)
     given = Path.cwd() if place is None else place
@@ -41,15 +42,21 @@ def open_page(
         raise FileError(f"No such file: '{given}'.")
     is_project = (given / "project.toml").is_file()
     held = ProjectFolder.at(project or (given if is_project else default_folder(given)))
-    source = held.choices().source
-    beside = [Path(source).parent] if is_project and source else []
-    folders = tuple(dict.fromkeys(one.resolve() for one in ((given if given.is_dir() else given.parent), *beside)))
+    # A project may come from somebody else: that it names a file far off opens no folder there.
+    source, around = held.choices().source, held.folder.parent
+    away = bool(is_project and source) and around not in Path(source).parents
+    folders = (Path(source).parent if is_project and source and not away else given.resolve() if given.is_dir() else given.resolve().parent,)
 
     def started(address: str) -> None:
         typer.echo(f"The page is at {address}\nIts project is in {held.folder}. Stop it with Ctrl-C.", err=True)
+        if away:
+            typer.echo(f"Its table lies elsewhere, and is not read from here. To go on with it: chaffinch open {shlex.quote(source)} --project {shlex.quote(str(held.folder))}", err=True)
         if browser:
             import webbrowser
 
-            webbrowser.open(address)
+            webbrowser.open(entry_file(held.path(ENTRY_FILE), address).as_uri())
 
-    serve(held, Places(folders), address=address, port=port, started=started, first=given.resolve() if given.is_file() else None)
+    try:
+        serve(held, Places(folders), address=address, port=port, started=started, first=given.resolve() if given.is_file() else None)
+    finally:
+        held.path(ENTRY_FILE).unlink(missing_ok=True)

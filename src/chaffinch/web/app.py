@@ -68,10 +68,14 @@ def page_of(project: ProjectFolder, places: Places, *, keys: Keys, hosts: frozen
 def _answered(page: Page, screen: Screen) -> Callable[[Request], Any]:
     """Return what answers a request with a screen: in a thread of its own, and with a fault said in our words."""
 
+    def changing(page: Page, request: Request) -> Response:
+        with page.lock:  # to stop a run takes a while, and changes no choice
+            return screen(page, request)
+
     @functools.wraps(screen)
     async def answer(request: Request) -> Response:
         try:
-            return await run_in_threadpool(screen, page, request)
+            return await run_in_threadpool(changing if request.method == "POST" and screen is not running.stop else screen, page, request)
         except ChaffinchError as error:
             return page.show("fault.html.j2", step="", alert=str(error), status=400, context={"back": request.url.path})
         except Exception as error:  # a traceback may hold values

@@ -6,6 +6,7 @@ import hashlib
 import json
 import re
 import shutil
+import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -21,6 +22,10 @@ __all__ = ["RECORD", "Checker", "DecisionRecord", "approve", "other_name", "put_
 
 FORMAT, VERSION = "chaffinch-decision", 1
 RECORD = "decision.json"
+
+MOST_REASON = 8000
+"""Characters of a reason, of two checkers together."""
+
 Word = Literal["approved", "rejected", "returned"]
 
 
@@ -56,36 +61,45 @@ class DecisionRecord:
 def other_name(name: str, before: Sequence[Checker]) -> Checker:
     """Return a second checker; raise where it is the first one, however spelled."""
     checker = Checker.now(name)
-    if _letters(checker.name) in {_letters(one.name) for one in before}:
+    if any(_letters(checker.name) & _letters(one.name) for one in before):
         raise InputError("The second checker must be another person than the first.")
     return checker
 
 
-def _letters(name: str) -> str:
-    return re.sub(r"[\W_]+", "", name.casefold())
+def _letters(name: str) -> set[str]:
+    """A name as it may be spelled another time: without marks, signs and capitals, and with its words in any order."""
+    plain = "".join(letter for letter in unicodedata.normalize("NFKD", name) if not unicodedata.combining(letter)).casefold()
+    words = re.findall(r"[^\W_]+", plain)
+    return {"".join(words), "".join(sorted(words))}
 
 
 def put_down(folder: Path, word: str, *, run: int, reason: str, checkers: Sequence[Checker], waiting: bool, about: Mapping[str, Any]) -> None:
     """Write a record into the folder of a decision."""
     if word not in get_args(Word):
         raise unknown_name("decision", word, get_args(Word))
-    if not reason.strip() or len(reason) > 4000:
-        raise InputError("A decision has a reason: write one, in at most 4,000 characters.")
+    _check_reason(reason)
     write_text(folder / RECORD, _text(word, run, reason, checkers, waiting, about), mode=0o600)
+
+
+def _check_reason(reason: str) -> None:
+    if not reason.strip() or len(reason) > MOST_REASON:
+        raise InputError(f"A decision has a reason: write one, in at most {MOST_REASON:,} characters.")
 
 
 def approve(folder: Path, tables: Sequence[Path], page: str, *, run: int, reason: str, checkers: Sequence[Checker], about: Mapping[str, Any]) -> None:
     """Fill the folder of a decision: tables, their page that may leave, and the record with their hashes; all of them or none."""
-    if not tables or not all(path.is_file() for path in tables):
+    _check_reason(reason)
+    if not tables or not all(path.is_file() and not path.is_symlink() for path in tables):
         raise FileError("The table of this run is not there any more. Run it again.")
+    hashes: dict[str, str] = {}
     with filling(folder) as part:
-        hashes = {}
         for path in tables:
             shutil.copyfile(path, part / path.name)
             hashes[path.name] = _hash(part / path.name)
         (part / "page.html").write_text(page, encoding="utf-8")
         hashes["page.html"] = _hash(part / "page.html")
-        (part / RECORD).write_text(_text("approved", run, reason, checkers, False, {**about, "files": hashes}), encoding="utf-8")
+    # Last: a record of an approval is only there once all that it tells of is.
+    write_text(folder / RECORD, _text("approved", run, reason, checkers, False, {**about, "files": hashes}), mode=0o600)
 
 
 def record_in(path: Path) -> DecisionRecord | None:

@@ -18,7 +18,7 @@ from http.cookies import CookieError, SimpleCookie
 from typing import Any
 from urllib.parse import parse_qsl
 
-__all__ = ["ENTRY", "MOST_BYTES", "POLICY", "REPORT_POLICY", "Guard", "Keys"]
+__all__ = ["ENTRY", "LIVE_POLICY", "MOST_BYTES", "POLICY", "REPORT_POLICY", "Guard", "Keys"]
 
 Scope = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
@@ -37,10 +37,12 @@ MOST_FIELDS = 20_000
 PATIENCE = 20.0
 """Seconds that a form may take to come in."""
 
-POLICY = (
-    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; form-action 'self'; "
-    "base-uri 'none'; frame-ancestors 'none'"
-)
+POLICY = "default-src 'none'; style-src 'self'; img-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+"""Of a screen: no script at all."""
+
+LIVE_POLICY = f"{POLICY}; script-src 'self'; connect-src 'self'"
+"""Of a screen of which a part loads itself again and again: the one script that is shipped."""
+
 REPORT_POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 """Of a report, which is one file with its style in it and no script."""
 
@@ -167,9 +169,11 @@ class Guard:
             await _answer(send, 403, "The token is not that of this page. Open the address that `chaffinch open` printed in the terminal.")
             return
         cookie = f"{self.cookie}={self.keys.session}; HttpOnly; SameSite=Strict; Path=/"
-        head = [(b"location", b"/"), (b"set-cookie", cookie.encode()), (b"content-length", b"0")]
-        await _with_headers(send)({"type": "http.response.start", "status": 303, "headers": head})
-        await send({"type": "http.response.body", "body": b""})
+        # A page that leads on, not a redirect: a strict cookie is not sent along one that began in another place, as in a file or a terminal's page.
+        body = b'<!doctype html><html lang="en"><meta charset="utf-8"><title>Chaffinch</title><meta http-equiv="refresh" content="0;url=/"><p><a href="/">Go on</a></p></html>'
+        head = [(b"content-type", b"text/html; charset=utf-8"), (b"set-cookie", cookie.encode()), (b"content-length", str(len(body)).encode())]
+        await _with_headers(send)({"type": "http.response.start", "status": 200, "headers": [*head, (b"referrer-policy", b"no-referrer")]})
+        await send({"type": "http.response.body", "body": body})
 
 
 def _same(given: str, wanted: str) -> bool:

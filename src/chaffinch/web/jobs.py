@@ -17,10 +17,13 @@ from typing import Any, Literal
 from .._base.errors import InputError
 from .project import read_json, write_json
 
-__all__ = ["Job", "Queue", "State"]
+__all__ = ["Job", "Queue", "State", "number_of"]
 
 State = Literal["waiting", "running", "done", "refused", "failed", "stopped", "lost"]
 """`refused`: a policy said no, and everything was written. `lost`: its process ended without a word."""
+
+ENDS: dict[float, State] = {0: "done", 1: "refused", 130: "stopped"}
+"""How a job stands by the exit code of its command; with any other it failed."""
 
 AT_A_TIME = 1
 """Runs that are worked on at once: each uses all cores."""
@@ -41,7 +44,8 @@ class Job:
     def words(self) -> list[str]:
         """The words of its command."""
         held = read_json(self.folder / "job.json") or {}
-        return [str(word) for word in held.get("words", ())]
+        words = held.get("words")
+        return [str(word) for word in words] if isinstance(words, list) else []
 
     @property
     def kind(self) -> str:
@@ -55,14 +59,16 @@ class Job:
         if ended is not None:
             if (self.folder / "stop").exists() and ended.get("code") != 0:
                 return "stopped"
-            return {0: "done", 1: "refused", 130: "stopped"}.get(ended.get("code", 2), "failed")  # type: ignore[return-value]
+            return ENDS.get(number_of(ended.get("code"), 2), "failed")
         started = read_json(self.folder / "started.json")
         if started is None:
-            if (self.folder / "stop").exists():
-                return "stopped"
             begun = read_json(self.folder / "begun.json")
-            return "waiting" if begun is None else "running" if _alive(begun) else "lost"
-        return "running" if _alive(started) or time.time() - started.get("time", 0.0) < 2.0 else "lost"
+            if begun is not None and _alive(begun):
+                return "running"
+            return "stopped" if (self.folder / "stop").exists() else "waiting" if begun is None else "lost"
+        if _alive(started) or _alive(read_json(self.folder / "begun.json") or {}) or time.time() - number_of(started.get("time")) < 2.0:
+            return "running"
+        return "stopped" if (self.folder / "stop").exists() else "lost"
 
     @property
     def progress(self) -> dict[str, Any]:
@@ -113,10 +119,23 @@ def _alive(who: dict[str, Any]) -> bool:
         with contextlib.suppress(ChildProcessError):
             os.waitpid(pid, os.WNOHANG)  # one of our own that has ended would count as there
         os.kill(pid, 0)
+        if os.getpgid(pid) == os.getpgid(0):  # a job has a session of its own: this is no job, whatever a file says
+            return False
     except OSError:  # it is not there, or somebody else's
         return False
+    if not _is_ours(pid):
+        return False
     began = _began(pid)
-    return began is None or began <= float(who.get("time", 0.0)) + 5.0
+    return began is None or began <= number_of(who.get("time")) + 5.0
+
+
+def _is_ours(pid: int) -> bool:
+    """Whether a process is a worker of the page or what one started, as far as the system tells: a file that a stranger wrote may name any."""
+    try:
+        words = Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
+    except OSError:
+        return True
+    return any(word.startswith(b"chaffinch") for word in words[1:4])
 
 
 def _began(pid: int) -> float | None:
@@ -127,6 +146,11 @@ def _began(pid: int) -> float | None:
     except (OSError, ValueError, IndexError):
         return None
     return time.time() - uptime + ticks / os.sysconf("SC_CLK_TCK")
+
+
+def number_of(value: object, otherwise: float = 0.0) -> float:
+    """Return a number out of a file of a project; something else where it is none: the file may be a stranger's."""
+    return value if isinstance(value, int | float) and not isinstance(value, bool) else otherwise
 
 
 class Queue:
@@ -178,6 +202,8 @@ class Queue:
     def look(self, folder: Path, words: Sequence[str]) -> Job:
         """Start a job at once, beside the queue."""
         folder.mkdir(mode=0o700, exist_ok=True)
+        if (before := Job(folder)).state == "running":  # of another file: what it would write is not wanted any more
+            before.stop(patience=0.0)
         for name in ("begun.json", "started.json", "ended.json", "progress.json", "stop"):
             (folder / name).unlink(missing_ok=True)
         write_json(folder / "job.json", {"words": list(words), "time": time.time()})

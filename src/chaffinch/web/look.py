@@ -2,34 +2,55 @@
 
 from __future__ import annotations
 
+import contextlib
 import sys
+import warnings
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from .._base.errors import ChaffinchError
-from .._base.progress import Progress, progress_bar
-from .._base.safe_files import write_text
+from .._base.progress import Progress, progress_bar, silent
 from ..counts import StreamCounter
 from ..counts import describe as describe_counter
 from ..table import FileOptions, Scan, Schema, scan, schema_text
 from ..table.personal.detect import PERSONAL, undecided
-from .project import write_json
+from ..table.scan import profile_source
+from ..table.sources import open_source
+from .project import FOUND, write_json
 
-__all__ = ["look", "sparse"]
+__all__ = ["FIRST_ROWS", "look", "sparse"]
+
+FIRST_ROWS = 500
+"""Rows that are looked at before all are read."""
 
 
 def look(source: str, folder: Path, options: FileOptions, progress: Progress) -> None:
-    """Write `columns.json` and `schema.toml` for a file; no value in either that fewer than ten records share."""
+    """Write what a file holds, into `FOUND`: first of its first rows, so that there is something to look at, then of all; no value that fewer than ten records share.
+
+    Of a small file, all rows are read at once.
+    """
+    target = folder / FOUND
+    target.parent.mkdir(mode=0o700, exist_ok=True)
+    opened = open_source(source, **options)
+    progress("reading its first rows", -1)
+    with contextlib.suppress(ChaffinchError), warnings.catch_warnings():  # what is wrong with it is said when all is read
+        warnings.simplefilter("ignore")
+        first = opened.first_rows(FIRST_ROWS)
+        if first.n_rows == FIRST_ROWS:
+            write_json(target, _found(source, profile_source(first, None).scan, part=True, options=options))
     scanned = scan(source, progress=progress, **options)
+    write_json(target, _found(source, scanned, part=False, options=options, progress=progress))
+
+
+def _found(source: str, scanned: Scan, *, part: bool, options: FileOptions, progress: Progress = silent) -> dict[str, Any]:
+    """What the page shows of a file: its columns, how it was read, and its schema as it was found."""
     described = describe_counter(StreamCounter(scanned, progress=progress), notes=tuple(str(note) for note in scanned.notes if note.what != PERSONAL))
-    columns = {**described.to_dict(), "source": source, "file": _understood(scanned), "personal": _personal(scanned.schema)}
-    text = schema_text(sparse(scanned.schema), source=Path(source).name)
-    for place in (folder / "look" / "schema.toml", folder / "schema.toml"):  # as it was found, and to be edited
-        place.parent.mkdir(mode=0o700, exist_ok=True)
-        write_text(place, text, mode=0o600)
-    write_json(folder / "columns.json", columns)
+    return {
+        **described.to_dict(), "source": source, "options": dict(options), "part": part, "file": _understood(scanned),
+        "personal": _personal(scanned.schema), "schema": schema_text(sparse(scanned.schema), source=Path(source).name),
+    }  # fmt: skip
 
 
 def sparse(schema: Schema) -> Schema:

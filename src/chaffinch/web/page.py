@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,8 +12,9 @@ from typing import TYPE_CHECKING, Any
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
+from .._base.errors import InputError
 from .commands import Roles, shown_command
-from .guard import Keys
+from .guard import LIVE_POLICY, Keys
 from .jobs import Queue
 from .places import Places
 from .project import ProjectChoices, ProjectFolder
@@ -67,6 +69,8 @@ class Page:
     places: Places
     queue: Queue
     keys: Keys
+    lock: threading.RLock = field(default_factory=threading.RLock, repr=False)
+    """Held while something is changed: one change after the other."""
 
     @property
     def choices(self) -> ProjectChoices:
@@ -78,9 +82,34 @@ class Page:
         """What columns are for."""
         return roles_of(self.project.schema_text())
 
+    @property
+    def columns(self) -> dict[str, Any] | None:
+        """What was understood of the file; None before anything was."""
+        with self.lock:
+            self.project.adopt()
+        return self.project.columns()
+
+    def check_choices(self, form: SentForm) -> None:
+        """Raise where choices were changed since the form was made, as in another tab: the later form would undo that unseen."""
+        columns = self.project.columns() or {}
+        if form.word("choices") not in (self.project.stamp(), str(columns.get("before", "-"))):
+            raise InputError(
+                "What was chosen has been changed since this form was loaded: in another tab, or in the files. Nothing of the form was kept. "
+                "Here it is as it stands now: change it again."
+            )
+
+    def check_decisions(self, form: SentForm) -> None:
+        """Raise where something was decided since the form was made, as in another tab."""
+        if form.word("decisions") != self.project.decisions_stamp():
+            raise InputError("Something was decided since this form was loaded, as in another tab. Nothing was put down. Look at what was decided, below, first.")
+
+    def stamps(self) -> dict[str, str]:
+        """Return what every form carries: that this page made it, and of which state."""
+        return {"form_key": self.keys.form, "choices_stamp": self.project.stamp(), "decisions_stamp": self.project.decisions_stamp()}
+
     def show(
         self, template: str, *, step: str, commands: Sequence[Sequence[str]] = (), alert: str = "", status: int = 200,
-        context: Mapping[str, Any] | None = None,
+        context: Mapping[str, Any] | None = None, live: bool = False,
     ) -> Response:  # fmt: skip
         """Return a screen.
 
@@ -92,12 +121,14 @@ class Page:
             Words of the commands that do the same.
         alert
             What went wrong, above all else.
+        live
+            Whether a part of it loads itself again and again: only then the page has a script.
         """
         html = self.environment.get_template(template).render(
-            steps=STEPS, step=step, commands=[shown_command(words) for words in commands], alert=alert, form_key=self.keys.form,
-            source=Path(self.choices.source).name, **(context or {}),
+            steps=STEPS, step=step, commands=[shown_command(words) for words in commands], alert=alert, live=live,
+            source=Path(self.choices.source).name, **self.stamps(), **(context or {}),
         )  # fmt: skip
-        return HTMLResponse(html, status_code=status)
+        return HTMLResponse(html, status_code=status, headers={"content-security-policy": LIVE_POLICY} if live else None)
 
     @cached_property
     def environment(self) -> Environment:

@@ -54,6 +54,13 @@ class Places:
             raise FileError(f"No such file: '{text}'.")
         return path
 
+    def still(self, text: str) -> Path:
+        """Return a path that was found inside before; raise where it leads elsewhere by now, as through a link that took its place."""
+        path = self.inside(text)
+        if str(path) != text:
+            raise FileError(f"'{text}' is a link by now, and was none when it was chosen. Choose the file again.")
+        return path
+
     def listing(self, text: str = "") -> FolderListing:
         """Return what stands in a folder, the first that was opened unless one is named; hidden files and links that lead out are left out."""
         folder = self.inside(text) if text else self.folders[0]

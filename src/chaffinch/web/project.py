@@ -11,9 +11,12 @@ The page may be closed, killed and opened again: nothing is held anywhere else.
 
 from __future__ import annotations
 
+import contextlib
+import hashlib
 import json
 import os
 import tomllib
+from collections.abc import Iterator
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
@@ -21,10 +24,16 @@ from typing import Any
 from .._base.errors import FileError, InputError, unknown_name
 from .._base.safe_files import read_small, write_text
 
-__all__ = ["ProjectChoices", "ProjectFolder", "as_toml", "default_folder", "read_json", "write_json"]
+__all__ = ["FOUND", "ProjectChoices", "ProjectFolder", "as_toml", "default_folder", "read_json", "write_json"]
 
 FORMAT, VERSION = "chaffinch-project", 1
 MOST = 4 << 20
+
+FOUND = "look/found.json"
+"""What a look at the file found, in the folder of a project."""
+
+READING = ("encoding", "delimiter", "decimal")
+"""Choices of how a text file is read."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -123,10 +132,15 @@ class ProjectFolder:
         """
         new = not folder.exists()
         try:
+            if not new and hasattr(os, "getuid") and folder.stat().st_uid != os.getuid():
+                raise FileError(f"'{folder}' belongs to another user of this computer. Copy it, or name a new folder: --project FOLDER.")
             folder.mkdir(mode=0o700, parents=False, exist_ok=True)
             if not new and not (folder / "project.toml").exists() and any(folder.iterdir()):
                 raise FileError(f"'{folder}' has files and is no project. Name a new folder: --project FOLDER.")
             folder.chmod(0o700)
+            for name in ("runs", "decisions", "look"):
+                if (folder / name).is_symlink():
+                    raise FileError(f"'{folder / name}' is a link, which no project of Chaffinch has. Remove it, or name a new folder: --project FOLDER.")
             for name in ("runs", "decisions"):
                 (folder / name).mkdir(mode=0o700, exist_ok=True)
         except OSError as error:
@@ -138,6 +152,23 @@ class ProjectFolder:
             project.save(ProjectChoices())
         project.choices()
         return project
+
+    @contextlib.contextmanager
+    def held(self) -> Iterator[None]:
+        """Hold the project while its page is served: two pages would start runs and number decisions beside each other."""
+        try:
+            import fcntl
+        except ImportError:  # not on this system
+            yield
+            return
+        with open(os.open(self.path("page.lock"), os.O_CREAT | os.O_RDWR | os.O_NOFOLLOW, 0o600), "r+") as handle:
+            try:
+                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except OSError:
+                raise FileError(
+                    f"The page of '{self.folder}' is open already. Go to the address that it printed, or stop it with Ctrl-C in its terminal first."
+                ) from None
+            yield
 
     def path(self, *names: str) -> Path:
         """Return the path of a file in the folder."""
@@ -167,6 +198,33 @@ class ProjectFolder:
         """Return what was understood of the file; None before it was looked at."""
         return read_json(self.path("columns.json"))
 
+    def adopt(self) -> None:
+        """Take over what a look at the file found, where that is new: roles and decisions made while only first rows were known are kept."""
+        known = self.columns()
+        if known is not None and not known.get("part"):
+            return
+        found = read_json(self.path(FOUND))
+        if found is None or (known is not None and found.get("part")):
+            return
+        choices = self.choices()
+        if found.get("source") != choices.source or found.get("options") != {name: word for name in READING if (word := getattr(choices, name))}:
+            return
+        text, before = str(found.get("schema", "")), self.stamp()
+        if known is not None:
+            from .roles import with_choices
+
+            text = with_choices(text, self.schema_text(), str(known.get("schema", "")))
+        write_text(self.path("schema.toml"), text, mode=0o600)
+        write_json(self.path("columns.json"), {**found, "before": before})
+
+    def stamp(self) -> str:
+        """Return what tells this state of choices and schema from all others."""
+        return _stamp(self.path("project.toml"), self.path("schema.toml"))
+
+    def decisions_stamp(self) -> str:
+        """Return what tells this state of decisions from all others."""
+        return _stamp(*sorted(self.path("decisions").glob("*/decision.json")))
+
     def use_again(self, folder: Path) -> None:
         """Go back to the choices that a run was made with."""
         for name in ("project.toml", "schema.toml", "columns.json"):
@@ -184,6 +242,14 @@ class ProjectFolder:
             except FileExistsError:
                 continue
             return folder
+
+
+def _stamp(*paths: Path) -> str:
+    digest = hashlib.sha256()
+    for path in paths:
+        digest.update(f"{path.parent.name}/{path.name}:".encode("utf-8", "surrogatepass"))
+        digest.update(hashlib.sha256(path.read_bytes()).digest() if path.exists() else b"-")
+    return digest.hexdigest()[:24]
 
 
 def read_json(path: Path) -> dict[str, Any] | None:

@@ -10,7 +10,7 @@ from ..table.schema import Column, Schema
 from ..table.schema_file import schema_from_toml, toml_key, toml_value
 from .commands import Roles
 
-__all__ = ["CHOSEN", "differs", "roles_of", "with_entry"]
+__all__ = ["CHOSEN", "differs", "roles_of", "with_choices", "with_entry"]
 
 CHOSEN = ("other", "key", "sensitive", "label", "weight", "identifier", "person", "order")
 """Roles in the order in which one chooses among them."""
@@ -59,6 +59,19 @@ def with_entry(text: str, column: str, key: str, value: str) -> str:
         last = max(i for i in range(start, end) if lines[i].strip())
         lines.insert(last + 1, f"{key} = {toml_value(value)}")
     return "\n".join(lines)
+
+
+def with_choices(text: str, chosen: str, before: str) -> str:
+    """Return the text of a schema with the roles and decisions of another, as far as those differ from what they were before somebody chose."""
+    found, made, old = (schema_from_toml(one, name="schema.toml") for one in (text, chosen, before))
+    known = set(found.names)
+    for column in made:
+        if column.name not in known or column.name not in old.names:
+            continue
+        for key in ("role", "output"):
+            if getattr(column, key) != getattr(old[column.name], key):
+                text = with_entry(text, column.name, key, getattr(column, key))
+    return text
 
 
 def differs(text: str, looked: str) -> bool:

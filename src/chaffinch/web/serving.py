@@ -5,14 +5,26 @@ from __future__ import annotations
 import ipaddress
 import socket
 from collections.abc import Callable
+from html import escape
 from pathlib import Path
 
 from .._base.errors import InputError, MissingExtraError
+from .._base.safe_files import write_text
 from .guard import ENTRY, Keys
 from .places import Places
 from .project import ProjectFolder
 
-__all__ = ["address_of", "hosts_of", "serve"]
+__all__ = ["ENTRY_FILE", "address_of", "entry_file", "hosts_of", "serve"]
+
+
+ENTRY_FILE = "enter.html"
+"""A file of the project that leads a browser to the page: unlike the words that start a browser, other users of the computer cannot see it."""
+
+
+def entry_file(path: Path, address: str) -> Path:
+    """Write a page for its owner alone that leads to an address, and return its path."""
+    write_text(path, f'<!doctype html><html lang="en"><meta charset="utf-8"><title>Chaffinch</title><meta http-equiv="refresh" content="0;url={escape(address)}"></html>\n', mode=0o600)
+    return path
 
 
 def address_of(host: str, *, others: bool) -> str:
@@ -69,6 +81,6 @@ def serve(
     app = page_of(project, places, keys=keys, hosts=hosts, first=first)
     own = f"[{address}]" if ":" in address else address
     server = configured(app, lambda: started(f"http://{own}:{number}{ENTRY}?token={keys.token}"))
-    with listening:
+    with project.held(), listening:
         server.run(sockets=[listening])
 

@@ -8,13 +8,17 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import shutil
+import signal
 import subprocess
 import sys
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
 from .._base.progress import WRITTEN_TO
 from .._base.safe_files import write_text
+from .project import FOUND
 
 __all__ = ["COMMANDS", "main"]
 
@@ -32,6 +36,13 @@ def main(folder: Path) -> int:
     if not words or words[0] not in COMMANDS:
         _end(folder, 2, "This job is none that the page starts.")
         return 2
+    paths = [word for word in words[1:] if os.path.isabs(word) and os.path.exists(word)]
+    if left := _elsewhere(paths):
+        _end(folder, 2, f"Error: {left}")
+        return 2
+    if (folder / "stop").exists():
+        _end(folder, 130, "")
+        return 130
     module = ["chaffinch.web.look", *words[1:]] if words[0] == "look" else ["chaffinch", *words]
     environment = {**os.environ, WRITTEN_TO: str(folder / "progress.json"), "PYTHONIOENCODING": "utf-8"}
     said = folder / "said.txt"
@@ -40,12 +51,22 @@ def main(folder: Path) -> int:
     with open(os.open(said, os.O_CREAT | os.O_WRONLY | os.O_TRUNC, 0o600), "wb") as handle:
         process = subprocess.Popen([sys.executable, "-m", *module], stdin=subprocess.DEVNULL, stdout=handle, stderr=handle, env=environment)
         write_text(folder / "started.json", json.dumps({"pid": process.pid, "worker": os.getpid(), "time": time.time()}) + "\n", mode=0o600)
-        while True:
-            with contextlib.suppress(KeyboardInterrupt):  # of the whole group: the command ends by itself, and this waits for it
-                code = process.wait()
-                break
+        if (folder / "stop").exists():  # asked for before there was anything to stop
+            process.send_signal(signal.SIGINT)
+        code = process.wait()
+    if left := _elsewhere(paths):
+        shutil.rmtree(folder / "out", ignore_errors=True)
+        (folder / Path(FOUND).name).unlink(missing_ok=True)
+        _end(folder, 2, f"Error: {left}")
+        return 2
     _end(folder, code, said.read_bytes()[-MOST_SAID:].decode("utf-8", "replace"))
     return code
+
+
+def _elsewhere(paths: Sequence[str]) -> str:
+    """Say which path is a link by now: all were followed to their ends when they were chosen, so one that leads on was put there since."""
+    moved = next((path for path in paths if os.path.realpath(path) != path), "")
+    return moved and f"'{moved}' is a link by now, and was none when it was chosen. Nothing is kept. Choose the file again."
 
 
 def _end(folder: Path, code: int, said: str) -> None:
@@ -53,4 +74,6 @@ def _end(folder: Path, code: int, said: str) -> None:
 
 
 if __name__ == "__main__":
+    # It comes to the whole group: the command ends by itself, and this says how. A function, since the command would inherit "ignore".
+    signal.signal(signal.SIGINT, lambda *_: None)
     sys.exit(main(Path(sys.argv[1])))

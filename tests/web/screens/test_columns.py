@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import json
+import subprocess
+import sys
+import time
 from pathlib import Path
 
 from chaffinch.web.commands import Roles
+from chaffinch.web.project import FOUND, write_json
 
 from ..conftest import SURNAMES, Visitor
 
@@ -59,3 +64,56 @@ def _roles(visitor: Visitor) -> Roles:
     from chaffinch.web.roles import roles_of
 
     return roles_of(visitor.project.schema_text())
+
+
+def test_first_rows_are_shown_while_all_are_read_and_what_was_chosen_meanwhile_is_kept(opened: Visitor) -> None:
+    project = opened.project
+    whole = json.loads(project.path("columns.json").read_text())
+    for name in ("columns.json", "schema.toml"):
+        project.path(name).unlink()
+    write_json(project.path(FOUND), {**whole, "part": True, "rows": 250})
+    worker = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)", "chaffinch.web.worker"], start_new_session=True)
+    try:
+        write_json(project.path("look", "job.json"), {"words": ["look", whole["source"], str(project.folder)]})
+        write_json(project.path("look", "begun.json"), {"pid": worker.pid, "time": time.time()})
+        text = opened.get("/columns")
+        assert "This is how its first 250 rows look: kinds and pictures may change" in text
+        assert "All rows of the file are being read once" in opened.get("/columns/live?part=yes")
+        assert "disabled" in text
+        before = project.stamp()
+        assert "Who might attack" in opened.post("/columns", next="yes", **{"role-1": "key", "output-0": "drop"})
+        assert "still being read" in opened.post("/runs")
+        assert "Edit the text when all rows were read" in opened.post("/columns/text", text=project.schema_text())
+        tab = project.stamp()  # of a tab that was loaded by now
+        write_json(project.path(FOUND), {**whole, "part": False})
+        assert "All rows were read. What you chose is kept" in opened.get("/columns/live?part=yes")
+        assert _roles(opened) == Roles(keys=("age",), decisions=(("surname", "drop"),))
+        opened.post("/columns", choices=tab, **{"role-1": "key", "role-3": "sensitive", "output-0": "drop"})
+        assert _roles(opened).sensitive == ("ill",)
+        assert "has been changed since this form was loaded" in opened.post("/columns", choices=before, **{"role-3": "key"})
+        assert "300 rows." in opened.get("/columns")
+    finally:
+        worker.kill()
+        worker.wait()
+
+
+def test_a_look_that_ended_without_a_word_is_said_and_can_be_asked_for_again(opened: Visitor) -> None:
+    project = opened.project
+    source = project.choices().source
+    for name in ("columns.json", "schema.toml", FOUND):
+        project.path(name).unlink()
+    write_json(project.path("look", "job.json"), {"words": ["look", source, str(project.folder)]})
+    write_json(project.path("look", "begun.json"), {"pid": 2**22 - 1, "time": 1.0})
+    assert "Reading the file ended without a word" in opened.get("/columns")
+    opened.post("/open", path=source)
+    assert "300 rows." in opened.wait_for_columns()
+
+
+def test_another_file_ends_the_look_at_the_one_before(visitor: Visitor, table: Path) -> None:
+    other = table.with_name("other.csv")
+    other.write_text("x,y\n" + "1,a\n2,b\n" * 30)
+    visitor.post("/open", path=str(table))
+    visitor.post("/open", path=str(other))
+    assert "60 rows." in visitor.wait_for_columns()
+    time.sleep(1.0)
+    assert "60 rows." in visitor.get("/columns")

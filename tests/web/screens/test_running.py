@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 import time
 
 from chaffinch.web.project import write_json
@@ -50,10 +52,13 @@ def test_how_far_it_is_comes_as_a_fragment(opened: Visitor) -> None:
     (folder := opened.project.path("runs", "0001")).mkdir()
     write_json(folder / "job.json", {"words": ["release", "a.csv", "-o", str(folder / "out")]})
     write_json(folder / "progress.json", {"doing": "2 of 6, learning", "share": 0.25, "seconds": 9.0, "left": 27.0})
-    import os
-
-    write_json(folder / "begun.json", {"pid": os.getpid(), "time": time.time()})
-    text = opened.get("/runs/live")
+    worker = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)", "chaffinch.web.worker"], start_new_session=True)
+    try:
+        write_json(folder / "begun.json", {"pid": worker.pid, "time": time.time()})
+        text = opened.get("/runs/live")
+    finally:
+        worker.kill()
+        worker.wait()
     assert "2 of 6, learning; about 27 s left of this." in text
     assert 'value="0.25"' in text
     assert "<html" not in text

@@ -20,7 +20,7 @@ def show(page: Page, request: Request) -> Response:
 
 
 def _shown(page: Page, alert: str = "") -> Response:
-    choices, roles, columns = page.choices, page.roles, page.project.columns()
+    choices, roles, columns = page.choices, page.roles, page.columns
     if columns is None:
         raise InputError("The columns are not known yet. Open a file, and look at its columns first.")
     words = release_words(choices, roles, page.project.path("schema.toml"), page.project.path("runs", "NEW"))
@@ -32,6 +32,7 @@ def save(page: Page, request: Request) -> Response:
     """Keep the holdout and the limits."""
     form = form_of(request)
     try:
+        page.check_choices(form)
         holdout = form.word("holdout")
         path = str(page.places.inside(holdout)) if holdout else ""
         if path and path == page.choices.source:

@@ -48,29 +48,40 @@ def show(page: Page, request: Request) -> Response:
 
 
 def live(page: Page, request: Request) -> Response:
-    """Return how far the look at the file is; once it is done, the whole screen is loaded again."""
-    job = looked(page)
-    if job is None or job.state != "running":
+    """Return how far the look at the file is; once there are columns to show, the whole screen is loaded again.
+
+    Where columns are shown already, of first rows, somebody may be choosing among them: then it is only said that all rows were read.
+    """
+    job, columns, part = looked(page), page.columns, bool(request.query_params.get("part"))
+    running = job is not None and job.state == "running"
+    if (columns is not None if not part else not running and (columns is None or columns.get("part"))) or (columns is None and not running):
         return HTMLResponse("", headers={"HX-Refresh": "true"})
-    return HTMLResponse(page.environment.get_template("looking.html.j2").render(progress=job.progress))
+    done = columns is not None and not columns.get("part")
+    progress = None if job is None else job.progress
+    return HTMLResponse(page.environment.get_template("looking.html.j2").render(progress=progress, part=part, done=done))
 
 
 def _shown(page: Page, alert: str = "", text: str | None = None) -> Response:
-    choices, columns, job = page.choices, page.project.columns(), looked(page)
+    choices, columns, job = page.choices, page.columns, looked(page)
     if not choices.source:
         raise InputError("No file is open. Open one first.")
-    if columns is None and (job is None or job.state == "stopped"):
+    part = bool(columns and columns.get("part"))
+    if (columns is None or part) and (job is None or job.state == "stopped"):
         look_again(page)
         job = looked(page)
-    if columns is None and job is not None and job.state not in ("running", "waiting"):
-        alert = alert or job.said.strip().removeprefix("Error: ") or "The file could not be looked at."
+    if (columns is None or part) and job is not None and job.state not in ("running", "waiting") and (columns := page.columns or columns) is not None:
+        part = bool(columns.get("part"))
+    if (columns is None or part) and job is not None and job.state not in ("running", "waiting"):
+        alert = alert or job.said.strip().removeprefix("Error: ") or "Reading the file ended without a word, as when memory is short or the computer was switched off. Open it again."
     written = page.project.schema_text()
     context: dict[str, Any] = {
-        "columns": columns, "progress": None if columns is not None or job is None else job.progress, "text": written if text is None else text,
+        "columns": columns, "progress": None if (columns is not None and not part) or job is None else job.progress, "part": part, "done": False, "text": written if text is None else text,
         "rows": [] if columns is None else _rows(columns, schema_from_toml(written, name="schema.toml")), "kinds": KINDS, "roles": CHOSEN,
-        "decisions": DECISIONS, "failed": columns is None and bool(alert), "declared": choices.declared,
+        "decisions": DECISIONS, "failed": (columns is None or part) and bool(alert), "declared": choices.declared,
     }  # fmt: skip
-    return page.show("columns.html.j2", step="columns", commands=[describe_words(choices)], alert=alert, status=400 if alert else 200, context=context)
+    live = (columns is None or part) and not context["failed"]
+    commands = [describe_words(choices)]
+    return page.show("columns.html.j2", step="columns", commands=commands, alert=alert, status=400 if alert else 200, context=context, live=live)
 
 
 def _rows(columns: dict[str, Any], schema: Schema) -> list[_ColumnRow]:
@@ -109,10 +120,11 @@ def _bars(key: str, name: str, cells: list[int | str]) -> Markup:
 
 def save(page: Page, request: Request) -> Response:
     """Keep kinds, roles and decisions as the form says."""
-    form, columns, text = form_of(request), page.project.columns(), page.project.schema_text()
+    form, columns, text = form_of(request), page.columns, page.project.schema_text()
     if columns is None:
         raise InputError("The file is still being looked at.")
     try:
+        page.check_choices(form)
         schema = schema_from_toml(text, name="schema.toml")
         for place, held in enumerate(columns["columns"]):
             text = _with_row(text, schema[held["name"]], place, form)
@@ -142,6 +154,9 @@ def save_text(page: Page, request: Request) -> Response:
     """Keep the schema as it was edited as text."""
     text = form_of(request).text("text")
     try:
+        page.check_choices(form_of(request))
+        if (page.columns or {"part": True}).get("part"):
+            raise InputError("The file is still being read. Edit the text when all rows were read.")
         _keep(page, text)
     except ChaffinchError as error:
         return _shown(page, str(error), text)
@@ -150,12 +165,10 @@ def save_text(page: Page, request: Request) -> Response:
 
 def _keep(page: Page, text: str) -> None:
     schema = schema_from_toml(text, name="schema.toml")
-    columns = page.project.columns() or {"columns": []}
+    columns = page.project.columns() or {"columns": [], "schema": text}
     names = [held["name"] for held in columns["columns"]]
     known = {column.name for column in schema}
     if absent := [name for name in names if name not in known]:
         raise InputError(f"The schema has no entry for column '{absent[0]}'. Columns that are to be left out have output = \"drop\".")
-    looked_at = page.project.path("look", "schema.toml")
-    original = looked_at.read_text("utf-8") if looked_at.exists() else text
     write_text(page.project.path("schema.toml"), text, mode=0o600)
-    page.project.change(declared=differs(text, original))
+    page.project.change(declared=differs(text, columns["schema"]))

@@ -10,7 +10,7 @@ from starlette.responses import Response
 from ..._base.errors import ChaffinchError, InputError
 from ..._base.safe_files import write_text
 from ..jobs import Job
-from ..page import Page, go
+from ..page import Page, form_of, go
 from .result import body_of, finished, report_of_run
 
 __all__ = ["back", "show"]
@@ -50,6 +50,7 @@ def _changed(page: Page, jobs: list[Job]) -> dict[int, str]:
 
 def back(page: Page, request: Request) -> Response:
     """Go back to the choices of a run: the runs after it stay."""
+    page.check_choices(form_of(request))
     job = page.queue.job(request.path_params["number"])
     if job.kind != "release":
         raise InputError(f"Run {job.number} was made with no choices of its own.")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -46,6 +47,7 @@ def decide(page: Page, request: Request) -> Response:
     form, job = form_of(request), page.queue.job(request.path_params["number"])
     word, reason, name = form.word("word", 20), form.text("reason"), form.word("name", 200)
     try:
+        page.check_decisions(form)
         checker = Checker.now(name)
         if not reason.strip():
             raise InputError("A decision has a reason: write one.")
@@ -67,7 +69,7 @@ def _decided(page: Page, job: Job, word: str, reason: str, checker: Checker) -> 
         else:
             put_down(folder, word, run=job.number, reason=reason, checkers=(checker,), waiting=waiting, about=about)
     except ChaffinchError:
-        folder.rmdir()
+        shutil.rmtree(folder, ignore_errors=True)
         raise
 
 
@@ -80,6 +82,7 @@ def second(page: Page, request: Request) -> Response:
         raise InputError("There is no such approval that waits for a second checker.")
     job = page.queue.job(record.run)
     try:
+        page.check_decisions(form)
         checkers = (*record.checkers, other_name(form.word("name", 200), record.checkers))
         reason, word = form.text("reason").strip(), form.word("word", 20)
         if word not in ("approved", "rejected"):
@@ -108,5 +111,3 @@ def _about(job: Job) -> dict[str, Any]:
     data = report_of_run(job)
     run = data.get("run") or {}
     return {"policy": _policy(job), "versions": run.get("versions", {}), "made": run.get("date", ""), "command": run.get("command", "")}
-
-

@@ -13,12 +13,9 @@ from ..._base.errors import ChaffinchError, InputError
 from ..commands import describe_words
 from ..jobs import Job
 from ..page import Page, form_of, go
-from ..project import ProjectChoices
+from ..project import FOUND, READING, ProjectChoices
 
 __all__ = ["choose", "look_again", "looked", "opened", "show"]
-
-READING = ("encoding", "delimiter", "decimal")
-
 
 def show(page: Page, request: Request) -> Response:
     """Return the screen: the folder, and the file that is open."""
@@ -33,7 +30,7 @@ def _shown(page: Page, folder: str, alert: str = "") -> Response:
         listing = page.places.listing(folder)
     except ChaffinchError as error:
         listing, alert = page.places.listing(), alert or str(error)
-    context = {"listing": listing, "choices": choices, "columns": page.project.columns(), "looking": looked(page)}
+    context = {"listing": listing, "choices": choices, "columns": page.columns, "looking": looked(page)}
     commands = [describe_words(choices)] if choices.source else []
     return page.show("open.html.j2", step="open", commands=commands, alert=alert, status=400 if alert else 200, context=context)
 
@@ -43,6 +40,7 @@ def choose(page: Page, request: Request) -> Response:
     form = form_of(request)
     reading = {name: form.word(name, 40) for name in READING}
     try:
+        page.check_choices(form)
         path = page.places.inside(form.word("path"))
         if path.is_dir() and not form.word("as_table"):
             return _shown(page, str(path))
@@ -59,9 +57,10 @@ def opened(page: Page, path: Path, **reading: Any) -> None:
     after = replace(before if same else ProjectChoices(), source=str(path), **reading)
     page.project.save(after)
     if after != before:
-        for name in ("columns.json", "schema.toml"):
+        for name in ("columns.json", "schema.toml", FOUND):
             page.project.path(name).unlink(missing_ok=True)
-    if page.project.columns() is None:
+    known, job = page.columns, looked(page)
+    if known is None or (known.get("part") and (job is None or job.state != "running")):
         look_again(page)
 
 
@@ -72,7 +71,7 @@ def look_again(page: Page) -> None:
         raise InputError("Open a file first.")
     folder = page.project.path("look")
     reading = [word for name in READING if (value := getattr(choices, name)) for word in (name, value)]
-    page.queue.look(folder, ["look", choices.source, str(page.project.folder), *reading])
+    page.queue.look(folder, ["look", str(page.places.still(choices.source)), str(page.project.folder), *reading])
 
 
 def looked(page: Page) -> Job | None:

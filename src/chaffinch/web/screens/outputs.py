@@ -52,6 +52,7 @@ def decide(page: Page, request: Request) -> Response:
     form, job = form_of(request), page.queue.job(request.path_params["number"])
     data = _checked(job)
     try:
+        page.check_decisions(form)
         checker = Checker.now(form.word("name", 200))
         decided = [_decision(form, place, one["output"]) for place, one in enumerate(data["summary"])]
         words = {one["decision"] for one in decided}

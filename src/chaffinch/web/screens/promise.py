@@ -21,10 +21,10 @@ def show(page: Page, request: Request) -> Response:
 
 
 def _shown(page: Page, alert: str = "") -> Response:
-    choices, columns = page.choices, page.project.columns()
+    choices, columns = page.choices, page.columns
     context: dict[str, Any] = {"choices": choices, "sentences": (), "balance": ()}
     commands = [release_words(choices, page.roles, page.project.path("schema.toml"), page.project.path("runs", "NEW"))] if choices.source else []
-    if choices.epsilon is not None and columns is not None:
+    if choices.epsilon is not None and columns is not None and not columns.get("part"):
         commands.insert(0, plan_words(choices, columns["rows"]))
         try:
             context["sentences"] = _expected(page, columns["rows"])
@@ -63,6 +63,7 @@ def save(page: Page, request: Request) -> Response:
     """Keep the promise. Spending it is asked for again when a run is started."""
     form = form_of(request)
     try:
+        page.check_choices(form)
         if form.word("kind") != "epsilon":
             page.project.change(epsilon=None, delta=None, domain="", ledger="")
             return go("/runs")

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
+from html import escape
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 from markupsafe import Markup
 from starlette.requests import Request
@@ -13,13 +16,18 @@ from starlette.responses import HTMLResponse, Response
 
 from ..._base.errors import ChaffinchError, InputError, unknown_name
 from ..commands import shown_command
+from ..fragments import checked_fragment
 from ..guard import REPORT_POLICY
 from ..jobs import Job
 from ..page import Page, form_of, go
 from ..project import read_json
 from .crossing import crossed
 
-__all__ = ["Links", "body_of", "edge", "finished", "last", "links_of", "report", "report_of_run", "show"]
+__all__ = ["Links", "body_of", "edge", "finished", "last", "links_of", "report", "report_of_run", "show", "with_node_links"]
+
+
+NODE = re.compile(r'(<rect [^>]*/>)(<text [^>]*text-anchor="middle" fill="#111">([^<]*)</text>)')
+"""A node in the picture of a network: its box and its name."""
 
 
 @dataclass(frozen=True)
@@ -64,8 +72,9 @@ def _shown(page: Page, job: Job, column: str = "", alert: str = "") -> Response:
     if column and column not in names:
         raise unknown_name("column", column, names)
     links = links_of(column, network) if column else None
+    body = with_node_links(body_of(job.written / "confidential" / "report.html"), job.number, names) if network.get("edges") else None
     context = {
-        "number": job.number, "command": shown_command(job.words), "body": body_of(job.written / "confidential" / "report.html"), "columns": names,
+        "number": job.number, "command": shown_command(job.words), "body": body_of(job.written / "confidential" / "report.html") if body is None else body, "columns": names,
         "links": links, "has_network": bool(network.get("edges")), "runs": [one.number for one in finished(page)],
         "crossed": None if links is None or not (near := [*links.parents, *links.children]) else crossed(_synthetic(job), column, near[0][0]),
     }  # fmt: skip
@@ -80,6 +89,24 @@ def links_of(column: str, network: dict[str, Any]) -> Links:
     return Links(
         column, tuple((a, strength) for (a, b), strength in held if b == column), tuple((b, strength) for (a, b), strength in held if a == column),
     )  # fmt: skip
+
+
+def with_node_links(body: Markup, number: int, names: Sequence[str]) -> Markup:
+    """Return the body of a report in which every node of the picture of the network leads to its links."""
+    start = body.find('<marker id="tip"')
+    start, end = body.rfind("<svg ", 0, start), body.find("</svg>", start)
+    if min(start, end) < 0:
+        return body
+    known = {escape(name, quote=True): name for name in names}
+
+    def linked(found: re.Match[str]) -> str:
+        name = known.get(found[3])
+        if name is None:
+            return found[0]
+        return f'<a href="/result/{number}?column={quote(name, safe="")}#links" aria-label="Links of {found[3]}">{found[1]}{found[2]}</a>'
+
+    picture = NODE.sub(linked, str(body[start:end])).replace('role="img"', 'role="group"', 1)
+    return Markup(body[:start]) + Markup(picture) + Markup(body[end:])  # noqa: S704  a checked fragment, and names that are escaped in it
 
 
 def _synthetic(job: Job) -> Path:
@@ -104,7 +131,7 @@ def body_of(path: Path) -> Markup:
         raise InputError("The page of this run is not as a report is. Run it again.")
     inner = re.sub(r'<p class="(?:inside|leave)">.*?</p>', "", html[start:end], count=1, flags=re.DOTALL)  # the frame says it of all
     inner = inner.replace('<main id="main">', '<div class="report">') + "</div>"
-    return Markup(inner.replace("<h1>", '<h2 class="title">').replace("</h1>", "</h2>"))  # noqa: S704  our own page; the policy lets no script run
+    return checked_fragment(inner.replace("<h1>", '<h2 class="title">').replace("</h1>", "</h2>"))
 
 
 def report(page: Page, request: Request) -> Response:
@@ -122,6 +149,7 @@ def edge(page: Page, request: Request) -> Response:
     names = [held["name"] for held in report_of_run(job)["about"].get("columns", ())]
     parent, child, what = form.word("parent"), form.word("child"), form.word("what", 10)
     try:
+        page.check_choices(form)
         for name in (parent, child):
             if name not in names:
                 raise unknown_name("column", name, names)

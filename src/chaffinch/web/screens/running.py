@@ -10,9 +10,11 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 
 from ..._base.errors import ChaffinchError, InputError
-from ..commands import release_words
-from ..jobs import Job
+from ..commands import check_words, release_words
+from ..jobs import Job, number_of
 from ..page import Page, form_of, go
+from ..project import ProjectChoices, ProjectFolder
+from ..roles import roles_of
 from .promise import balance
 
 __all__ = ["RunRow", "again", "live", "rows_of", "show", "start", "stop"]
@@ -50,8 +52,8 @@ def _row(page: Page, job: Job) -> RunRow:
     left = progress.get("left")
     said = job.said.strip().removeprefix("Error: ") if state in ("failed", "lost") else ""
     return RunRow(
-        job.number, state, WORDS[state], str(progress.get("doing", "")), float(progress.get("share", -1)),
-        f"about {left:.0f} s left of this" if isinstance(left, int | float) else f"{progress.get('seconds', 0):.0f} s so far", said[-2000:],
+        job.number, state, WORDS[state], str(progress.get("doing", "")), number_of(progress.get("share"), -1),
+        f"about {left:.0f} s left of this" if isinstance(left, int | float) else f"{number_of(progress.get('seconds')):.0f} s so far", said[-2000:],
         asked, job.kind,
     )  # fmt: skip
 
@@ -63,7 +65,7 @@ def show(page: Page, request: Request) -> Response:
 
 def live(page: Page, request: Request) -> Response:
     """Return the list of runs alone, which the screen asks for again and again while something runs."""
-    return HTMLResponse(page.environment.get_template("runs_list.html.j2").render(**_context(page), form_key=page.keys.form))
+    return HTMLResponse(page.environment.get_template("runs_list.html.j2").render(**_context(page), **page.stamps()))
 
 
 def _context(page: Page) -> dict[str, Any]:
@@ -77,12 +79,12 @@ def _shown(page: Page, alert: str = "", *, confirm: bool = False) -> Response:
     undecided = _undecided(page)
     spent = () if choices.epsilon is None else balance(page)
     context = {**_context(page), "choices": choices, "roles": roles, "confirm": confirm, "undecided": undecided, "balance": spent}
-    return page.show("runs.html.j2", step="runs", commands=[words] if choices.source else [], alert=alert, status=400 if alert else 200, context=context)
+    return page.show("runs.html.j2", step="runs", commands=[words] if choices.source else [], alert=alert, status=400 if alert else 200, context=context, live=context["busy"])
 
 
 def _undecided(page: Page) -> list[str]:
     """Columns that look as if they said who somebody is, and nobody decided on them."""
-    columns = page.project.columns() or {}
+    columns = page.columns or {}
     decided = {name for name, _ in page.roles.decisions}
     return [name for name in columns.get("personal", {}) if name not in decided]
 
@@ -91,12 +93,16 @@ def start(page: Page, request: Request) -> Response:
     """Start a run with the choices as they are; one that spends a budget is asked for twice."""
     form, choices = form_of(request), page.choices
     try:
-        if page.project.columns() is None:
+        page.check_choices(form)
+        if (columns := page.columns) is None:
             raise InputError("The columns are not known yet. Open a file, and look at its columns first.")
+        if columns.get("part"):
+            raise InputError("The file is still being read: its columns are known from its first rows alone. Start the run when all rows were read.")
         if undecided := _undecided(page):
             raise InputError(f"Say first what becomes of column '{undecided[0]}', which looks as if it said who somebody is: see Columns.")
         if choices.epsilon is not None and form.word("spend") != f"{choices.epsilon:g}":
             return _shown(page, confirm=True)
+        _check_places(page, choices)
         folder = page.project.next_folder("runs")
         for name in ("project.toml", "schema.toml", "columns.json"):
             shutil.copyfile(page.project.path(name), folder / name)
@@ -118,5 +124,24 @@ def again(page: Page, request: Request) -> Response:
     job = page.queue.job(request.path_params["number"])
     if job.state != "waiting":
         raise InputError(f"Run {job.number} does not wait: it {WORDS[job.state]}.")
+    if job.words != _words_again(page, job):
+        raise InputError(f"The command of run {job.number} is not the one that its choices make: its files were changed by somebody. Start a new run.")
     page.queue.again(job)
     return go("/runs")
+
+
+def _words_again(page: Page, job: Job) -> list[str]:
+    """The words that a run is made of by the choices in its folder, all files of which must lie in folders that were opened."""
+    if job.kind == "check":
+        return check_words(page.choices, page.roles, page.places.still((job.words[1:2] or [""])[0]), job.written)
+    held = ProjectFolder(job.folder)
+    choices = held.choices()
+    _check_places(page, choices)
+    return release_words(choices, roles_of(held.schema_text()), held.path("schema.toml"), job.written)
+
+
+def _check_places(page: Page, choices: ProjectChoices) -> None:
+    """Raise unless every file that a run reads is still inside the folders that were opened, where it was when it was chosen."""
+    for path in (choices.source, choices.holdout, choices.domain, choices.ledger):
+        if path:
+            page.places.still(path)
