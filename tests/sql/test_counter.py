@@ -107,3 +107,32 @@ def test_any_connection_of_python_will_do():
     connection.executemany("INSERT INTO people VALUES (?, ?)", [("x", "p"), ("y", "q")] * 20)
     table = chaffinch.read(pa.table({"a": ["x", "y"] * 20, "b": ["p", "q"] * 20}))
     assert SqlCounter(connection, "people", table.schema).n_rows == 40
+
+
+@pytest.mark.slow
+def test_postgresql_gives_the_counts_and_the_network_of_memory(postgres):
+    """From rows, and from a table of codes; with words in quotes, NaN, missing cells, days and names that have to be quoted."""
+    rows = odd_table()
+    table = chaffinch.read(rows)
+    postgres.load("people", rows)
+    postgres.run(f"CREATE TABLE codes AS {codes_sql(table.schema, 'people', dialect='postgresql')}")
+    cliques = [c for width in (0, 1, 2) for c in combinations(table.schema.names, width)] + [table.schema.names[:4]]
+    want = chaffinch.MemoryCounter(table).marginals(cliques)
+    settings = chaffinch.BayesNet(parents=2, conditionals="tables")
+    network = settings.fit(chaffinch.MemoryCounter(table), seed=3)
+    for coded in (None, "codes"):
+        counter = SqlCounter(postgres, ("public", "people"), table.schema, dialect="postgresql", coded=coded)
+        assert counter.n_rows == table.n_rows
+        assert all(ours.same(theirs) for ours, theirs in zip(counter.marginals(cliques), want, strict=True))
+    assert model_to_bytes(settings.fit(counter, seed=3)) == model_to_bytes(network)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("case", ["empty table", "one row", "one level", "unseen levels", "one column", "many rows"])
+def test_odd_cases_in_postgresql_equal_the_reference(case, coded, postgres):
+    table = odd_tables(coded)[case]
+    postgres.load(case, table.data.cast(pa.schema([(name, pa.string()) for name in table.data.column_names])))
+    names = table.schema.names
+    cliques = [c for width in range(min(len(names), 3) + 1) for c in combinations(names, width)]
+    got = SqlCounter(postgres, case, table.schema, dialect="postgresql").marginals(cliques)
+    assert all(ours.same(want) for ours, want in zip(got, ReferenceCounter(table).marginals(cliques), strict=True))
