@@ -35,8 +35,8 @@ test-spark: ## Run the tests of the Spark engine, on Spark 4 and 3.5; skipped wi
 	  echo "Skipped: Spark needs Java, and there is none here. Install a JRE (Debian and Ubuntu: default-jre-headless)."; \
 	else \
 	  $(MAKE) --no-print-directory $(SPARK_VENV)/.spark $(OLD_SPARK_VENV)/.spark && \
-	  $(SPARK_VENV)/bin/python -m pytest tests/spark && \
-	  $(OLD_SPARK_VENV)/bin/python -m pytest tests/spark -m "not slow"; \
+	  $(SPARK_VENV)/bin/python -m pytest tests/spark tests/workflows/test_on_spark.py tests/cli/test_on_spark.py -m spark && \
+	  $(OLD_SPARK_VENV)/bin/python -m pytest tests/spark tests/workflows/test_on_spark.py -m "spark and not slow"; \
 	fi
 
 lint: $(VENV)/.test ## Check the style with ruff
@@ -77,18 +77,19 @@ clean-all: clean ## Remove the environments too
 	rm -rf $(VENV) $(BENCH_VENV) $(DOCS_VENV) $(SPARK_VENV) $(OLD_SPARK_VENV)
 
 # A stamp in the environment says that its packages were installed from this pyproject.toml.
-# $(call install,ENVIRONMENT,REQUIREMENT)
+# $(call environment,ENVIRONMENT)  $(call packages,ENVIRONMENT) REQUIREMENTS  $(call install,ENVIRONMENT,REQUIREMENT)
 ifdef UV
-define install
-@$(1)/bin/python -c "" 2>/dev/null || { rm -rf $(1); uv venv --quiet --python "$(UV_PYTHON)" $(1); }
-uv pip install --quiet --python $(1)/bin/python -e '$(2)'
-endef
+environment = @$(1)/bin/python -c "" 2>/dev/null || { rm -rf $(1); uv venv --quiet --python "$(UV_PYTHON)" $(1); }
+packages = uv pip install --quiet --python $(1)/bin/python
 else
-define install
-@$(1)/bin/python -c "import pip" 2>/dev/null || { $(CHECK_PYTHON); $(PYTHON) -m venv --clear $(1); }
-$(1)/bin/python -m pip install --quiet --disable-pip-version-check -e '$(2)'
-endef
+environment = @$(1)/bin/python -c "import pip" 2>/dev/null || { $(CHECK_PYTHON); $(PYTHON) -m venv --clear $(1); }
+packages = $(1)/bin/python -m pip install --quiet --disable-pip-version-check
 endif
+
+define install
+$(call environment,$(1))
+$(call packages,$(1)) -e '$(2)'
+endef
 
 define CHECK_PYTHON
 command -v $(PYTHON) >/dev/null 2>&1 || { \
@@ -116,9 +117,12 @@ $(SPARK_VENV)/.spark: pyproject.toml
 	$(call install,$(SPARK_VENV),.[test-spark])
 	@touch $@
 
-# Spark 3.5 knows pandas 2 and no newer one.
+# Spark 3.5 knows pandas 2 and no newer one, and comes as source whose build asks for pkg_resources, which setuptools had until 81.
 $(OLD_SPARK_VENV)/.spark: pyproject.toml
-	$(call install,$(OLD_SPARK_VENV),.[test-spark]' 'pyspark[connect]<4' 'pandas<3)
+	$(call environment,$(OLD_SPARK_VENV))
+	$(call packages,$(OLD_SPARK_VENV)) 'setuptools<81' wheel
+	$(call packages,$(OLD_SPARK_VENV)) --no-build-isolation 'pyspark[connect]<4' 'pandas<3'
+	$(call packages,$(OLD_SPARK_VENV)) 'pyspark[connect]<4' 'pandas<3' -e '.[test-spark]'
 	@touch $@
 
 $(DOCS_VENV)/.docs: pyproject.toml

@@ -1,7 +1,9 @@
 """Small tables for tests, made from codes."""
 
+import os
+import shutil
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import combinations
 from pathlib import Path
 from typing import Any
@@ -38,6 +40,35 @@ def coded() -> Callable[[Sequence[Sequence[int]], Sequence[int]], Table]:
 def data() -> Path:
     """The folder of the bundled public tables."""
     return DATA
+
+
+def java() -> str | None:
+    """Return the Java that Spark would start, if there is one."""
+    home = os.environ.get("JAVA_HOME")
+    return shutil.which("java", path=os.path.join(home, "bin")) if home else shutil.which("java")
+
+
+@pytest.fixture(scope="session")
+def spark() -> Iterator[object]:
+    """A session with two cores that tries a failed task up to four times."""
+    pytest.importorskip("pyspark", reason="pyspark is not installed: make test-spark has an environment with it")
+    if java() is None:
+        pytest.skip("Spark needs Java: install a JRE (Debian and Ubuntu: default-jre-headless)")
+    from pyspark.sql import SparkSession
+
+    os.environ["PYSPARK_PYTHON"] = sys.executable
+    options = {"spark.ui.enabled": "false", "spark.sql.shuffle.partitions": "2", "spark.driver.bindAddress": "127.0.0.1", "spark.driver.host": "127.0.0.1"}
+    session = SparkSession.builder.master("local[2,4]").config(map=options).getOrCreate()
+    session.sparkContext.setLogLevel("OFF")
+    yield session
+    session.stop()
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark the tests that need a session, or one of their own: `make test-spark` runs these, the others are in `make test` already."""
+    for item in items:
+        if "spark" in getattr(item, "fixturenames", ()):
+            item.add_marker("spark")
 
 
 class Done:

@@ -320,10 +320,11 @@ WHOLE_ROOM = {
     "report/test_accessible.py",
     "report/test_browser.py",
     "risk/test_calibration.py",
+    "spark/test_faults.py",
     "web/test_journey.py",
 }
 """Test files that look at a room as a whole: datasets that outputs give back, rare levels in any message, audits of the promise of privacy, pages in a browser,
-how often risk errs."""
+how often risk errs, faults of a cluster."""
 MOST_LINES = 400
 
 

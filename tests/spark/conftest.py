@@ -1,42 +1,16 @@
-"""A Spark session for tests that need one, and a stand-in for its frames for those that do not."""
+"""A stand-in for Spark's frames, for tests that need no Spark."""
 
 from __future__ import annotations
 
-import os
-import shutil
-import sys
 from collections.abc import Callable, Iterator
 from itertools import pairwise
 
 import numpy as np
 import pyarrow as pa
-import pytest
 
 from chaffinch.spark.blocks import BLOCK_SHAPE, CHECK, Encode, RowBlocks, schema_text, summed
 from chaffinch.spark.counter import RowsSeen, SparkCounter
 from chaffinch.table import Table
-
-
-def java() -> str | None:
-    """Return the Java that Spark would start, if there is one."""
-    home = os.environ.get("JAVA_HOME")
-    return shutil.which("java", path=os.path.join(home, "bin")) if home else shutil.which("java")
-
-
-@pytest.fixture(scope="session")
-def spark() -> Iterator[object]:
-    """A session with two cores that tries a failed task up to four times."""
-    pytest.importorskip("pyspark", reason="pyspark is not installed: make test-spark has an environment with it")
-    if java() is None:
-        pytest.skip("Spark needs Java: install a JRE (Debian and Ubuntu: default-jre-headless)")
-    from pyspark.sql import SparkSession
-
-    os.environ["PYSPARK_PYTHON"] = sys.executable
-    options = {"spark.ui.enabled": "false", "spark.sql.shuffle.partitions": "2", "spark.driver.bindAddress": "127.0.0.1", "spark.driver.host": "127.0.0.1"}
-    session = SparkSession.builder.master("local[2,4]").config(map=options).getOrCreate()
-    session.sparkContext.setLogLevel("OFF")
-    yield session
-    session.stop()
 
 
 class LocalFrame:

@@ -139,7 +139,7 @@ def test_data_that_change_between_passes_are_refused_and_the_cache_is_removed(fr
 
 def test_bad_input_is_named(spark, frame, scanned, tmp_path):
     ruled = tmp_path / "ruled.toml"
-    ruled.write_text('format = "chaffinch-schema"\nversion = 1\nrules = ["whole <= real"]\n[columns]\nword = "categorical"\n')
+    ruled.write_text('format = "chaffinch-schema"\nversion = 1\nrules = ["whole <= real"]\n[columns]\nwhole = "integer"\nreal = "float"\n')
     with pytest.raises(InputError, match="columns of one name: word"):
         cs.scan(frame.select("word", "word", "flag"))
     with pytest.raises(InputError, match="has one column"):
