@@ -54,6 +54,25 @@ def test_a_session_without_workers_that_fit_is_found_by_the_self_test():
     assert local.jobs == 1
 
 
+def test_a_cluster_that_is_not_there_is_named_without_what_spark_says(monkeypatch):
+    class Fault(Exception):
+        pass
+
+    assert "No Spark cluster could be reached (Fault)" in str(module._no_cluster(Fault("secret-host")))
+    assert "secret" not in str(module._no_cluster(Fault("secret-host")))
+    assert "it needs Java" in str(module._no_cluster(Fault("[JAVA_GATEWAY_EXITED] Java gateway process exited")))
+    module._check_remote("")
+    module._check_remote("local[2]")
+    with pytest.raises(ClusterError, match="No Spark cluster could be reached"):
+        module._check_remote("sc://127.0.0.1:1/;token=x")
+
+
+def test_a_session_that_is_active_is_taken_and_left(spark):
+    with module.started_session() as session:
+        assert session is current_session(spark)
+    assert spark.range(3).count() == 3
+
+
 def test_what_is_no_frame_and_no_session_is_named(spark):
     with pytest.raises(InputError, match=r"A Spark DataFrame is needed\. Got a dict"):
         session_of({})

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import typer
 
 from .options import (
+    Cache,
+    ClusterEngine,
     HtmlOut,
-    Input,
     JsonOut,
+    Place,
     Quiet,
     Threads,
     check_outputs,
@@ -22,6 +25,8 @@ from .options import (
 )
 
 if TYPE_CHECKING:
+    from ..spark.scan import SparkScan
+    from ..table.scan import Scan
     from ..workflows.synthesise import ReadSettings
 
 __all__ = ["describe"]
@@ -30,8 +35,10 @@ __all__ = ["describe"]
 @expanded(reading=reading_of)
 def describe(
     *,
-    input: Input,
+    input: Place,
     reading: ReadSettings,
+    engine: ClusterEngine = "auto",
+    cache: Cache = None,
     json: JsonOut = None,
     html: HtmlOut = None,
     quiet: Quiet = False,
@@ -46,18 +53,26 @@ def describe(
     from ..counts import StreamCounter
     from ..counts import describe as describe_counter
     from ..table.personal.detect import PERSONAL
+    from ..workflows.on_spark import described_on_spark
+    from .on_spark import check_scan_engine
     from .reading import scan_input
 
-    check_outputs(input, json, html)
+    source = Path(input)
+    check_outputs(source, json, html)
     start_arrow(threads)
-    with progress_bar(quiet=quiet) as progress:
-        scanned = scan_input(input, reading, progress)
-        counter = StreamCounter(scanned, threads=threads, progress=progress)
-        description = describe_counter(counter, notes=tuple(str(note) for note in scanned.notes))
+    scanned: Scan | SparkScan
+    if engine == "spark":
+        scanned, description = described_on_spark(input, reading, cache=cache)
+    else:
+        check_scan_engine(engine, cache)
+        with progress_bar(quiet=quiet) as progress:
+            scanned = scan_input(source, reading, progress)
+            counter = StreamCounter(scanned, threads=threads, progress=progress)
+            description = describe_counter(counter, notes=tuple(str(note) for note in scanned.notes))
     if json is not None:
         write_json(json, description.to_dict())
     if html is not None:
-        write_page(html, html_page(f"{input.name}", description._repr_html_()))
+        write_page(html, html_page(f"{source.name}", description._repr_html_()))
     typer.echo(f"{description.n_rows:,} rows x {len(description.columns)} columns")
     screen = show_table(description.HEAD, description.rows())
     personal = [note for note in scanned.notes if note.what == PERSONAL]

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from .options import (
+    Cache,
+    ClusterEngine,
     DryRun,
-    Engine,
-    Input,
     JsonOut,
     LedgerIn,
+    Place,
     Quiet,
     Threads,
     check_outputs,
@@ -29,17 +30,18 @@ from .settings import Choice, choose
 if TYPE_CHECKING:
     from ..workflows.synthesise import ReadSettings
 
-__all__ = ["fit"]
+__all__ = ["fit", "say_model"]
 
 
 @expanded(choice=choose, reading=reading_of)
 def fit(
     *,
-    input: Input,
+    input: Place,
     output: Annotated[Path, typer.Option("--output", "-o", help="Model file to write.")],
     choice: Choice,
     reading: ReadSettings,
-    engine: Engine = "auto",
+    engine: ClusterEngine = "auto",
+    cache: Cache = None,
     ledger: LedgerIn = None,
     dry_run: DryRun = False,
     seed: Annotated[
@@ -57,23 +59,35 @@ def fit(
     from ..workflows.running import RunOptions
     from ..workflows.synthesise import Synthesis
     from .estimates import Speaker, Work
+    from .on_spark import check_not_spark, fit_on_spark
     from .plan import show_plan
 
     choice.check_protected()
+    source = Path(input)
     if dry_run:
-        show_plan(choice, input, reading, json)
+        show_plan(choice, source, reading, json)
         return
-    check_outputs(input, output, json, ledger)
+    if engine == "spark":
+        settings = choice.synthesis(reading, output, ledger=ledger)
+        fit_on_spark(settings, input, output, cache=cache, seed=seed, json=json, quiet=quiet)
+        return
+    check_not_spark(cache)
+    check_outputs(source, output, json, ledger)
     settings = choice.synthesis(reading, output, ledger=ledger, engine=engine)
-    speaker = Speaker(quiet, reading, Work(choice.settings, input))
+    speaker = Speaker(quiet, reading, Work(choice.settings, source))
     start_arrow(threads)
     run = RunOptions(seed=seed, threads=threads, observer=speaker)
     with progress_bar(quiet=quiet, plain=not choice.private) as progress, ledger_allows(), Synthesis(settings, replace(run, progress=progress)) as synthesis:
-        model, _ = synthesis.fit(synthesis.read(input))
+        model, _ = synthesis.fit(synthesis.read(source))
     model.save(output)
     if json is not None:
         write_json(json, model.to_dict())
     if not quiet:
-        warning = " It holds counts of records, confidential." if model.confidential else ""
-        typer.echo(f"Wrote {output}: {model}.{warning}", err=True)
-        show_promise(model)
+        say_model(output, model)
+
+
+def say_model(output: Path, model: Any) -> None:
+    """Say where a model is, and what it promises."""
+    warning = " It holds counts of records, confidential." if model.confidential else ""
+    typer.echo(f"Wrote {output}: {model}.{warning}", err=True)
+    show_promise(model)

@@ -25,10 +25,10 @@ if TYPE_CHECKING:
     from ..workflows.synthesise import ReadSettings
 
 __all__ = [
-    "Attackers", "Comment", "Decimal", "Delimiter", "DryRun", "Encoding", "Engine", "Formula", "Header", "Holdout", "HtmlOut", "Input", "JsonOut", "KeySizes",
-    "LedgerIn", "MaxExcess", "Measures", "Models", "Personal", "PublicOut", "Quiet", "Rare", "Repeats", "SampleRows", "SchemaIn", "SvmRows", "Synth", "TableName",
+    "Attackers", "Cache", "ClusterEngine", "Comment", "Decimal", "Delimiter", "DryRun", "Encoding", "Engine", "Formula", "Header", "Holdout", "HtmlOut", "Input", "JsonOut", "KeySizes",
+    "LedgerIn", "MaxExcess", "Measures", "Models", "Personal", "Place", "PublicOut", "Quiet", "Rare", "Repeats", "RowCount", "SampleRows", "SchemaIn", "SvmRows", "Synth", "TableName",
     "TcapConvention", "Thorough", "Threads", "Threshold", "TimeLimit", "Tolerance", "Verbose", "check_outputs", "chosen_engine", "columns_that_fit", "command_line", "console", "decisions_of", "expanded",
-    "file_options", "key_sizes_of", "ledger_allows", "names_of", "number", "plain_delimiter", "reading_of", "run_facts", "show_lines", "show_notes", "show_promise",
+    "file_options", "key_sizes_of", "ledger_allows", "names_of", "number", "plain_delimiter", "reading_of", "row_count", "run_facts", "show_lines", "show_notes", "show_promise",
     "show_table", "start_arrow", "without_warnings", "write_confidential", "write_json",
 ]  # fmt: skip
 
@@ -82,6 +82,18 @@ Engine = Annotated[
     str,
     typer.Option(help="Rows all in memory (memory), or batch by batch in bounded memory (stream); auto takes memory where they fit in half of what is free, and says so where not."),
 ]
+ClusterEngine = Annotated[
+    str,
+    typer.Option(help="As memory, stream or auto say; or spark: where a Spark cluster has the table, by an address such as hdfs:///people. auto never takes spark."),
+]
+Cache = Annotated[
+    str | None,
+    typer.Option(help="With --engine spark: where codes are held meanwhile, a folder that all workers see, or an address; they are removed at the end."),
+]
+Place = Annotated[
+    str,
+    typer.Argument(parser=str, metavar="INPUT", help="A table: {formats}; with --engine spark also an address, as hdfs:///people.", show_default=False),
+]
 SampleRows = Annotated[
     int,
     typer.Option(help="Where rows are read batch by batch: about how many records of the largest table go to measures that learn or compare rows; others count all."),
@@ -132,6 +144,29 @@ Threshold = Annotated[
     int, typer.Option(help="Records that must share a value or a cell before it shows in what may leave.")
 ]  # fmt: skip
 
+
+def row_count(words: Any) -> int:
+    """Return a number of rows: digits, or a power of ten as 1e9.
+
+    Examples
+    --------
+    >>> row_count("1e9"), row_count("2.5e3"), row_count("200")
+    (1000000000, 2500, 200)
+    """
+    from decimal import Decimal, InvalidOperation
+
+    try:
+        n_rows = Decimal(str(words))
+    except InvalidOperation:
+        n_rows = Decimal("NaN")
+    if not n_rows.is_finite() or n_rows != n_rows.to_integral_value() or abs(n_rows) > 10**15:
+        raise typer.BadParameter(f"'{words}' is no whole number: write digits, or a power of ten as 1e9.")
+    return int(n_rows)
+
+
+RowCount = Annotated[
+    int | None, typer.Option(parser=row_count, metavar="INTEGER", help="Rows to draw, as 50000 or 1e9; as many as the input has unless given.", show_default=False)
+]
 
 # Options that go together.
 

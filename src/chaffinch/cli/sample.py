@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from .options import JsonOut, Quiet, Threads, check_outputs, start_arrow, write_json
+from .options import ClusterEngine, JsonOut, Quiet, Threads, check_outputs, row_count, start_arrow, write_json
 
 __all__ = ["sample"]
 
@@ -16,13 +16,16 @@ ModelIn = Annotated[Path, typer.Argument(help="A model file, as `chaffinch fit` 
 
 def sample(
     model: ModelIn,
-    output: Annotated[Path, typer.Option("--output", "-o", help="File to write; its ending says the format.")],
+    output: Annotated[
+        str, typer.Option("--output", "-o", parser=str, metavar="PATH", help="File to write; its ending says the format. With --engine spark: a folder of Parquet files, or an address.")
+    ],
     rows: Annotated[
-        int | None, typer.Option("--rows", "-n", help="Rows to draw; as many as the model saw unless given.")
+        int | None, typer.Option("--rows", "-n", parser=row_count, metavar="INTEGER", help="Rows to draw, as 50000 or 1e9; as many as the model saw unless given.", show_default=False)
     ] = None,
     given: Annotated[
         list[str] | None, typer.Option(help="COLUMN=VALUE that every row is to have; may be given again.")
     ] = None,
+    engine: ClusterEngine = "auto",
     seed: Annotated[int | None, typer.Option(help="Seed: the same seed gives the same rows.")] = None,
     json: JsonOut = None,
     quiet: Quiet = False,
@@ -34,15 +37,21 @@ def sample(
     from ..workflows.running import RunOptions
     from ..workflows.sample import sample_to_file
     from .estimates import DrawingSpeaker
+    from .on_spark import check_drawing_engine, sample_on_spark
 
-    file_format(output)
-    check_outputs(model, output, json)
-    start_arrow(threads)
     values = _given(given)
+    if engine == "spark":
+        sample_on_spark(model, output, rows=rows, given=values, seed=seed, json=json, quiet=quiet)
+        return
+    check_drawing_engine(engine)
+    target = Path(output)
+    file_format(target)
+    check_outputs(model, target, json)
+    start_arrow(threads)
     with progress_bar(quiet=quiet) as progress:
-        speaker = DrawingSpeaker(quiet, [output])
+        speaker = DrawingSpeaker(quiet, [target])
         run = RunOptions(seed=seed, threads=threads, progress=progress, observer=speaker)
-        result = sample_to_file(model, output, rows=rows, given=values, run=run)
+        result = sample_to_file(model, target, rows=rows, given=values, run=run)
     if json is not None:
         write_json(json, result.to_dict())
     if not quiet:

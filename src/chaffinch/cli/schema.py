@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from .options import (
-    Input,
+    ClusterEngine,
     JsonOut,
+    Place,
     Quiet,
     Threads,
     check_outputs,
@@ -22,6 +23,8 @@ from .options import (
 )
 
 if TYPE_CHECKING:
+    from ..spark.scan import SparkScan
+    from ..table.scan import Scan
     from ..workflows.synthesise import ReadSettings
 
 __all__ = ["schema"]
@@ -30,7 +33,7 @@ __all__ = ["schema"]
 @expanded(reading=reading_of)
 def schema(
     *,
-    input: Input,
+    input: Place,
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="File to write (TOML); standard output unless given.")
     ] = None,
@@ -45,6 +48,7 @@ def schema(
     edit: Annotated[
         bool, typer.Option("--edit", help="Ask of each column what it is for; roles are suggested, and none is assumed.")
     ] = False,
+    engine: ClusterEngine = "auto",
     json: JsonOut = None,
     quiet: Quiet = False,
     threads: Threads = None,
@@ -58,17 +62,26 @@ def schema(
     from .._base.errors import InputError
     from .._base.progress import progress_bar
     from ..table import schema_text, write_schema
+    from .on_spark import check_scan_engine, schema_on_spark
     from .reading import scan_input
 
-    check_outputs(input, output, json)
+    source = Path(input)
+    check_outputs(source, output, json)
     start_arrow(threads)
     if blank or codebook is not None:
         if reading.schema is not None or json is not None or edit:
             raise InputError("--blank writes names and types alone. It goes without --schema, --edit and --json.")
-        _write_blank(input, output, reading, codebook, quiet=quiet)
+        if engine == "spark":
+            raise InputError("--blank reads names and types alone, on one machine: leave out --engine spark.")
+        _write_blank(source, output, reading, codebook, quiet=quiet)
         return
-    with progress_bar(quiet=quiet) as progress:
-        scanned = scan_input(input, reading, progress)
+    scanned: Scan | SparkScan
+    if engine == "spark":
+        scanned = schema_on_spark(input, reading)
+    else:
+        check_scan_engine(engine)
+        with progress_bar(quiet=quiet) as progress:
+            scanned = scan_input(source, reading, progress)
     if edit:
         from ..table.personal.detect import PERSONAL, personal_note
         from .editing import edited_schema
@@ -77,9 +90,9 @@ def schema(
         others = [note for note in scanned.notes if note.what != PERSONAL]
         scanned = replace(scanned, schema=edited, notes=(*others, *personal_note(edited)))
     if output is None:
-        typer.echo(schema_text(scanned.schema, source=input.name), nl=False)
+        typer.echo(schema_text(scanned.schema, source=source.name), nl=False)
     else:
-        write_schema(scanned.schema, output, source=input.name)
+        write_schema(scanned.schema, output, source=source.name)
     if json is not None:
         columns = [
             {"name": c.name, "kind": c.kind, "role": c.role, "type": c.type, "reason": c.reason} for c in scanned.schema

@@ -10,12 +10,14 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from .options import (
+    Cache,
+    ClusterEngine,
     DryRun,
-    Engine,
-    Input,
     JsonOut,
     LedgerIn,
+    Place,
     Quiet,
+    RowCount,
     Threads,
     check_outputs,
     expanded,
@@ -36,14 +38,17 @@ __all__ = ["synth"]
 @expanded(choice=choose, reading=reading_of)
 def synth(
     *,
-    input: Input,
-    output: Annotated[Path, typer.Option("--output", "-o", help="File to write; its ending says the format.")],
-    rows: Annotated[int | None, typer.Option(help="Rows to draw; as many as the input has unless given.")] = None,
+    input: Place,
+    output: Annotated[
+        str, typer.Option("--output", "-o", parser=str, metavar="PATH", help="File to write; its ending says the format. With --engine spark: a folder of Parquet files, or an address.")
+    ],
+    rows: RowCount = None,
     copies: Annotated[int, typer.Option(help="Syntheses to write: OUT gets -1, -2 ... before its ending.")] = 1,
     choice: Choice,
     model: Annotated[Path | None, typer.Option(help="Also write the fitted model here.")] = None,
     reading: ReadSettings,
-    engine: Engine = "auto",
+    engine: ClusterEngine = "auto",
+    cache: Cache = None,
     ledger: LedgerIn = None,
     dry_run: DryRun = False,
     seed: Annotated[
@@ -63,21 +68,28 @@ def synth(
     from ..workflows.synthesise import Synthesis
     from ..workflows.writing import copy_paths
     from .estimates import Speaker, Work
+    from .on_spark import check_not_spark, synth_on_spark
     from .plan import show_plan
 
     choice.check_counts(rows, copies)
     choice.check_protected()
+    source, target = Path(input), Path(output)
     if dry_run:
-        show_plan(choice, input, reading, json)
+        show_plan(choice, source, reading, json)
         return
-    outputs = copy_paths(output, copies)
-    check_outputs(input, *outputs, model, json, ledger)
-    settings = choice.synthesis(reading, output, ledger=ledger, rows=rows, copies=copies, engine=engine)
-    speaker = Speaker(quiet, reading, Work(choice.settings, input, outputs, rows))
+    if engine == "spark":
+        settings = choice.synthesis(reading, target, ledger=ledger, rows=rows, copies=copies)
+        synth_on_spark(settings, input, output, model=model, cache=cache, seed=seed, json=json, quiet=quiet)
+        return
+    check_not_spark(cache)
+    outputs = copy_paths(target, copies)
+    check_outputs(source, *outputs, model, json, ledger)
+    settings = choice.synthesis(reading, target, ledger=ledger, rows=rows, copies=copies, engine=engine)
+    speaker = Speaker(quiet, reading, Work(choice.settings, source, outputs, rows))
     start_arrow(threads)
     run = RunOptions(seed=seed, threads=threads, observer=speaker)
     with progress_bar(quiet=quiet, plain=not choice.private) as progress, ledger_allows(), Synthesis(settings, replace(run, progress=progress)) as synthesis:
-        fitted, table = synthesis.fit(synthesis.read(input))
+        fitted, table = synthesis.fit(synthesis.read(source))
         if model is not None:
             fitted.save(model)
         synthesis.draw(fitted, table, outputs)

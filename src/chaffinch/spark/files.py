@@ -23,12 +23,10 @@ from .._base.seeds import Seed
 from ..synth.model import BATCH_ROWS, FittedModel
 from .drawing import DrawRows, draw_task
 from .jobs import collected, in_our_words, mapped, reason
+from .places import MANIFEST, is_address, local_path
 from .session import current_session, ready
 
-__all__ = ["MANIFEST", "WriteRows", "WrittenRows", "write"]
-
-MANIFEST = "_chaffinch.json"
-"""The file that says which files of a folder hold its rows; readers of Parquet folders pass over names that begin so."""
+__all__ = ["MANIFEST", "WriteRows", "WrittenRows", "check_folder", "write"]
 
 BATCHES_A_TASK = 16
 """Batches of 65,536 rows that a task draws, unless told otherwise: a file of about a million rows."""
@@ -85,7 +83,7 @@ def write(
     all is done. For other places (hdfs://, s3://, tables) let Spark write: `draw(model, n_rows, seed=seed).write`.
     """
     session = current_session(session)
-    target = _target(folder)
+    target = check_folder(folder)
     task = draw_task(model, n_rows, seed)
     ready(session)
     batches = max(1, -(-task.n_rows // BATCH_ROWS))
@@ -108,11 +106,11 @@ def write(
     return WrittenRows(target, tuple(target / name for name in names), task.n_rows)
 
 
-def _target(folder: str | os.PathLike[str]) -> Path:
-    """The folder to write, checked: nothing that somebody else put there is ever replaced."""
-    if "://" in os.fspath(folder):
+def check_folder(folder: str | os.PathLike[str]) -> Path:
+    """Return the folder to write, checked: nothing that somebody else put there is ever replaced."""
+    if is_address(os.fspath(folder)):
         raise FileError(f"'{os.fspath(folder)}' is an address, which Spark writes to and not workers: use draw(model, n_rows, seed=seed).write.parquet(...).")
-    target = Path(folder).absolute()
+    target = local_path(os.fspath(folder)).absolute()
     if target.exists() and not target.is_dir():
         raise FileError(f"Cannot write into '{target}': it is a file. Name a folder.")
     if not target.parent.is_dir():

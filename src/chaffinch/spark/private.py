@@ -6,7 +6,7 @@ Workers count; noise is drawn on the driver alone, where every answer is charged
 from __future__ import annotations
 
 import secrets
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -46,12 +46,15 @@ class EncodeDeclared:
             yield block_of(batch.num_rows, summed(cells.column(CHECK).to_numpy()), codes, schema.sizes)
 
 
-def prepare(frame: Any, schema: SchemaLike, *, person: str | None = None, rows_per_person: int = 1) -> SparkScan:
+def prepare(
+    frame: Any, schema: SchemaLike, *, person: str | None = None, rows_per_person: int = 1, check: Callable[[Schema], object] = lambda schema: None
+) -> SparkScan:
     """Return a scan of a DataFrame for a private fit, as `chaffinch.prepare` does for a table: `BayesNet(epsilon=1).fit(counter)` of its `coded`.
 
     The schema is public and declares the domain of every column: nothing is discovered on Spark. With `person`, the column that tells persons apart (the
     schema's role `person` unless named), up to `rows_per_person` rows of each are kept, chosen by a hash with a secret key: which of a person's rows
     are kept depends on these rows alone, so that one person changes at most so many (`privacy.persons`). On one machine the first ones of the file are.
+    `check` is called with the schema of the fit before a record is read: that is when a project ledger is charged.
     """
     session = session_of(frame)
     declared = as_schema(schema)
@@ -65,6 +68,7 @@ def prepare(frame: Any, schema: SchemaLike, *, person: str | None = None, rows_p
         raise InputError(f"Nothing is discovered on Spark, and the schema leaves it to be for: {names}. Declare levels or bounds of these columns.")
     check_columns("the DataFrame", frame.columns, promised)
     warn_of(personal_note(with_evidence(promised)))
+    check(promised)
     ready(session)
     if person is not None:
         frame = first_rows(frame, person, rows_per_person)

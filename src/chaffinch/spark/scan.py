@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import secrets
 import shutil
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from inspect import signature
 from pathlib import Path
@@ -37,6 +37,7 @@ from .blocks import (
 )
 from .counter import RowsSeen, SparkCounter
 from .jobs import Task, collected, in_our_words, mapped, reason
+from .places import own_folder, remover
 from .profiles import profiled
 from .session import ready, session_of, spark_functions
 
@@ -102,10 +103,10 @@ class SparkScan:
     def _written_by_spark(self, blocks: Any, address: str) -> SparkCounter:
         session = session_of(self.frame)
         place = f"{address.rstrip('/')}/chaffinch-codes-{secrets.token_hex(8)}"
-        forget = _remover(session, blocks, place)
+        forget = remover(session, blocks, place, inside="/blocks")
         try:
             with in_our_words():
-                _close_to_others(session, place)
+                own_folder(session, place)
                 blocks.write.option("compression", "zstd").parquet(f"{place}/blocks")
                 held = session.read.parquet(f"{place}/blocks")
         except BaseException:
@@ -207,31 +208,3 @@ def _units(files: pa.Table) -> tuple[tuple[str, int, int], ...]:
         for path, blocks in zip(files.column("path").to_pylist(), files.column("blocks").to_pylist(), strict=True)
         for first in range(0, blocks, UNIT_BLOCKS)
     )
-
-
-def _close_to_others(session: Any, place: str) -> None:
-    """Make a folder that its owner alone may look into, on file systems that know owners; Connect cannot, and leaves it to the server."""
-    if hasattr(session, "_jsc"):
-        path, files = _on_hadoop(session, place)
-        owner = session._jvm.org.apache.hadoop.fs.permission.FsPermission("700")
-        files.mkdirs(path, owner)
-        files.setPermission(path, owner)
-
-
-def _on_hadoop(session: Any, place: str) -> tuple[Any, Any]:
-    path = session._jvm.org.apache.hadoop.fs.Path(place)
-    return path, path.getFileSystem(session._jsc.hadoopConfiguration())
-
-
-def _remover(session: Any, blocks: Any, place: str) -> Callable[[], None]:
-    """What removes a folder that Spark wrote: by Hadoop where its classes can be reached, else by writing nothing over it."""
-
-    def forget() -> None:
-        with in_our_words():
-            if hasattr(session, "_jsc"):
-                path, files = _on_hadoop(session, place)
-                files.delete(path, True)
-            else:
-                blocks.limit(0).write.mode("overwrite").parquet(f"{place}/blocks")
-
-    return forget

@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 import json
+import os
+import socket
+import sys
 from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any
+from urllib.parse import urlsplit
 from weakref import WeakSet
 
 import pyarrow as pa
@@ -13,10 +18,13 @@ import pyarrow as pa
 from .._base.errors import ClusterError, InputError, MissingExtraError
 from .jobs import collected, in_our_words, install_sentence
 
-__all__ = ["Workers", "check_workers", "current_session", "ready", "session_of", "spark_functions"]
+__all__ = ["Workers", "check_workers", "current_session", "ready", "session_of", "spark_functions", "started_session"]
 
 PROBES = 8
 """Tasks of the self-test: workers of one kind are alike, and a job of few tasks is short."""
+
+PATIENCE = 20.0
+"""Seconds that the server of a cluster has to answer."""
 
 _fit_sessions: WeakSet[Any] = WeakSet()
 """Sessions whose workers were looked at."""
@@ -66,6 +74,76 @@ def current_session(session: Any = None) -> Any:
     if session is None:
         raise ClusterError("No Spark session is active. Start one (SparkSession.builder.getOrCreate()), or pass it: session=spark.")
     return session
+
+
+@contextmanager
+def started_session() -> Iterator[Any]:
+    """Give the active session, or a new one as the environment has it (spark-submit, SPARK_REMOTE, spark-defaults.conf; else this machine), ended after the block.
+
+    Raises
+    ------
+    ClusterError
+        If there is no Java, or no cluster where the settings say.
+    """
+    spark_functions()
+    from pyspark.sql import SparkSession
+
+    with in_our_words():
+        active = SparkSession.getActiveSession()
+    if active is not None:
+        yield active
+        return
+    _use_own_python()
+    _check_remote(os.environ.get("SPARK_REMOTE", ""))
+    try:
+        builder = SparkSession.builder.appName("chaffinch")
+        if sys.stderr is not None and not sys.stderr.isatty():
+            builder = builder.config("spark.ui.showConsoleProgress", "false")
+        session = builder.getOrCreate()
+        if hasattr(session, "_jsc"):
+            session.sparkContext.setLogLevel("OFF")  # what Spark logs of a fault quotes values
+        else:
+            str(session.version)  # Connect connects when it is asked something
+    except Exception as error:
+        raise _no_cluster(error) from None
+    try:
+        yield session
+    finally:
+        with suppress(Exception):
+            session.stop()
+
+
+def _use_own_python() -> None:
+    """Have workers of this machine run the Python that runs here, unless something else is asked for."""
+    if not any(os.environ.get(name) for name in ("PYSPARK_PYTHON", "PYSPARK_DRIVER_PYTHON", "SPARK_REMOTE", "PYSPARK_GATEWAY_PORT")):
+        os.environ["PYSPARK_PYTHON"] = sys.executable
+
+
+def _check_remote(address: str) -> None:
+    """Raise where nothing answers at the address of a Connect server: Spark itself would try for ten minutes."""
+    place = urlsplit(address)
+    if place.scheme != "sc" or not place.hostname:
+        return
+    try:
+        socket.create_connection((place.hostname, place.port or 15002), timeout=PATIENCE).close()
+    except OSError as error:
+        raise _no_cluster(error) from None
+
+
+def _no_cluster(error: Exception) -> ClusterError:
+    """The error of ours for a session that could not be started; Spark's settings are named, and nothing that it says is repeated."""
+    text = f"{type(error).__name__} {error}"
+    if "JAVA_GATEWAY_EXITED" in text or "JAVA_HOME" in text or "Java gateway process exited" in text:
+        return ClusterError("Spark could not be started: it needs Java 17, and settings that it understands. Install a JRE (Debian and Ubuntu: default-jre-headless), or set JAVA_HOME.")
+    return ClusterError(
+        f"No Spark cluster could be reached ({_kind(error)}). Look at the address of its master (spark-submit --master, SPARK_REMOTE, spark-defaults.conf), and "
+        "whether it runs. Without any of these Spark runs on this machine."
+    )
+
+
+def _kind(error: Exception) -> str:
+    inner = getattr(error, "java_exception", None)
+    return str(inner.getClass().getSimpleName()) if inner is not None else type(error).__name__
 
 
 def check_workers(session: Any) -> Workers:

@@ -1,0 +1,102 @@
+"""Commands with `--engine spark`: parse what is theirs, call the workflow, print."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from .._base.errors import InputError, unknown_name
+from .options import ledger_allows, show_promise, write_json
+
+if TYPE_CHECKING:
+    from ..spark.scan import SparkScan
+    from ..workflows.synthesise import ReadSettings, SynthesisSettings
+
+__all__ = ["check_drawing_engine", "check_not_spark", "check_scan_engine", "fit_on_spark", "sample_on_spark", "schema_on_spark", "synth_on_spark"]
+
+
+def check_not_spark(cache: str | None) -> None:
+    """Raise where an option of Spark was given without it."""
+    if cache is not None:
+        raise InputError("--cache is where Spark holds codes: give --engine spark too, or leave it out.")
+
+
+def check_drawing_engine(engine: str) -> None:
+    """Raise unless an engine draws rows; here they are drawn in bounded memory, whichever it is."""
+    if engine not in ("auto", "memory", "stream"):
+        raise unknown_name("engine", engine, ("auto", "memory", "stream", "spark"))
+
+
+def check_scan_engine(engine: str, cache: str | None = None) -> None:
+    """Raise unless an engine scans tables; files are scanned in bounded memory, whichever it is."""
+    check_not_spark(cache)
+    check_drawing_engine(engine)
+
+
+def synth_on_spark(
+    settings: SynthesisSettings, source: str, output: str, *, model: Path | None, cache: str | None, seed: int | None, json: Path | None, quiet: bool
+) -> None:
+    """Synthesise on Spark, and say where the rows are."""
+    from .._base.safe_files import check_outputs
+    from ..workflows.on_spark import synthesise_on_spark
+    from ..workflows.running import RunOptions
+
+    check_outputs(None, model, json)
+    with ledger_allows():
+        result = synthesise_on_spark(source, output, settings, RunOptions(seed=seed), model=model, cache=cache)
+    if json is not None:
+        write_json(json, result.account.to_dict())
+    if not quiet:
+        for note in result.account.notes:
+            typer.echo(f"Note: {f'{note.column}: ' if note.column else ''}{note.why}", err=True)
+        for place in result.places:
+            typer.echo(f"Wrote {place}: {result.rows:,} rows.", err=True)
+        if model is not None:
+            contents = "it holds released tables" if settings.private else "it holds counts of records, confidential"
+            typer.echo(f"Wrote {model}: {contents}.", err=True)
+        show_promise(result.model)
+
+
+def fit_on_spark(settings: SynthesisSettings, source: str, output: Path, *, cache: str | None, seed: int | None, json: Path | None, quiet: bool) -> None:
+    """Learn a model on Spark, and save it."""
+    from .._base.safe_files import check_outputs
+    from ..workflows import on_spark as workflow
+    from ..workflows.running import RunOptions
+    from .fit import say_model
+
+    check_outputs(None, output, json)
+    with ledger_allows():
+        result = workflow.fit_on_spark(source, settings, RunOptions(seed=seed), cache=cache)
+    result.model.save(output)
+    if json is not None:
+        write_json(json, result.model.to_dict())
+    if not quiet:
+        say_model(output, result.model)
+
+
+def sample_on_spark(model: Path, output: str, *, rows: int | None, given: Mapping[str, Any], seed: int | None, json: Path | None, quiet: bool) -> None:
+    """Draw rows of a model on Spark."""
+    from .._base.safe_files import check_outputs
+    from ..workflows import on_spark as workflow
+    from ..workflows.sample import SampleResult
+
+    if given:
+        raise InputError("--given is for one machine: leave out --engine spark.")
+    check_outputs(None, json)
+    drawn = workflow.sample_on_spark(model, output, rows=rows, seed=seed)
+    if json is not None:
+        write_json(json, SampleResult(rows=drawn, seed=seed).to_dict())
+    if not quiet:
+        typer.echo(f"Wrote {output}: {drawn:,} rows.", err=True)
+
+
+def schema_on_spark(source: str, reading: ReadSettings) -> SparkScan:
+    """Return a scan of a table on Spark."""
+    from ..spark.session import started_session
+    from ..workflows.on_spark import scanned_on_spark
+
+    with started_session() as session:
+        return scanned_on_spark(session, source, reading)

@@ -1,0 +1,253 @@
+"""Tables by their places: what Spark reads from an address or a folder, and what it writes there, whole or not at all."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import re
+import secrets
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from .._base.errors import ChaffinchError, FileError, InputError
+from .jobs import in_our_words, reason, translated
+
+__all__ = ["MANIFEST", "check_free", "is_address", "local_path", "on_hadoop", "own_folder", "read_frame", "remover", "write_frame"]
+
+MANIFEST = "_chaffinch.json"
+"""The file that says that a folder of rows is ours, and may be replaced; readers of Parquet folders pass over names that begin so."""
+
+MOST_FILES = 10_000
+"""Files of a folder whose columns are compared one by one, at most: beyond, evenly chosen ones."""
+
+_ADDRESS = re.compile(r"^([A-Za-z][A-Za-z0-9+.-]+):/")
+_FORMATS = {".csv": ("csv", ","), ".tsv": ("csv", "\t"), ".orc": ("orc", ""), ".parquet": ("parquet", ""), ".parq": ("parquet", "")}
+_NO_TABLE = ("PATH_NOT_FOUND", "UNABLE_TO_INFER_SCHEMA", "CANNOT_READ_FILE_FOOTER", "FAILED_READ_FILE", "DATA_SOURCE_NOT_FOUND", "Path does not exist", "is not a Parquet file")
+_MIXED = ("CANNOT_MERGE_SCHEMA", "Failed merging schema", "CSV header does not conform", "SparkException: Failed to merge", "FAILED_MERGE")
+
+
+def is_address(place: str) -> bool:
+    """Return whether a place has a scheme, which Spark and not this machine's disk knows.
+
+    Examples
+    --------
+    >>> is_address("hdfs:///people"), is_address("s3a://bucket/people"), is_address("file:/data/people"), is_address("C:/people"), is_address("people")
+    (True, True, False, False, False)
+    """
+    found = _ADDRESS.match(place)
+    return found is not None and found.group(1).lower() != "file"
+
+
+def local_path(place: str) -> Path:
+    """Return the path of a place on a disk: without the scheme file, if it has it.
+
+    Examples
+    --------
+    >>> local_path("file:///data/people").as_posix(), local_path("people").as_posix()
+    ('/data/people', 'people')
+    """
+    return Path(re.sub(r"^file:/+", "/", place, flags=re.IGNORECASE))
+
+
+def read_frame(session: Any, place: str) -> Any:
+    """Return the DataFrame of a table by its address (hdfs://, s3a://, abfss:// ...) or path: a Parquet folder or file, ORC, CSV or TSV by its ending, Delta by its log.
+
+    Raises
+    ------
+    FileError
+        If there is no table, or a folder whose files have different columns.
+    """
+    address = place if is_address(place) else _on_disk(local_path(place))
+    form, separator = next((form for ending, form in _FORMATS.items() if place.rstrip("/").lower().endswith(ending)), ("parquet", ""))
+    try:
+        if form == "parquet" and _there(session, f"{address.rstrip('/')}/_delta_log"):
+            return session.read.format("delta").load(address)  # as plain Parquet it would have rows that were deleted
+        if form == "csv":
+            reader = session.read.option("header", True).option("sep", separator).option("inferSchema", True).option("enforceSchema", False)
+            frame = reader.csv(address)
+        else:
+            frame = session.read.format(form).load(address)
+        fields = frame.columns
+    except Exception as error:
+        raise _no_table(place, error) from None
+    if not fields:
+        raise FileError(f"'{place}' is no table: it has no columns. Name a table, or a folder of Parquet files.")
+    if form == "parquet":
+        _check_alike(session, frame, place)
+    return frame
+
+
+def _on_disk(path: Path) -> str:
+    if not path.exists():
+        raise FileError(f"There is no table '{path}'. Name a folder or a file of this machine, or an address with its scheme, as hdfs:///people.")
+    return f"file:{path.absolute()}"
+
+
+def _no_table(place: str, error: Exception) -> ChaffinchError:
+    """The error of ours for a place that Spark cannot read; what Spark says may quote what a file holds."""
+    text = str(error)
+    if any(word in text for word in _MIXED):
+        return _mixed(place)
+    if any(word in text for word in _NO_TABLE):
+        return FileError(
+            f"There is no table at '{place}': it is absent, empty, or holds no file of the kind that its name says (Parquet, unless it ends in .csv, .tsv or .orc)."
+        )
+    for condition, advice in (
+        ("UnknownHostException", "its host is unknown"), ("ConnectException", "nothing answers there"), ("No FileSystem for scheme", "Spark knows no such scheme: its package is not among the jars"),
+        ("UnsupportedFileSystemException", "Spark knows no such scheme: its package is not among the jars"), ("AccessControlException", "access is denied"),
+        ("AccessDenied", "access is denied"), ("ClassNotFoundException", "Spark knows no such scheme: its package is not among the jars"),
+    ):  # fmt: skip
+        if condition in text:
+            return FileError(f"Cannot read '{place}': {advice}.")
+    with contextlib.suppress(ChaffinchError), in_our_words():
+        raise error
+    return translated(error)
+
+
+def _mixed(place: str) -> FileError:
+    return FileError(f"The files of '{place}' have different columns or types: they are no one table. Read the ones that belong together, or write them anew as one table.")
+
+
+def _check_alike(session: Any, frame: Any, place: str) -> None:
+    """Raise unless all Parquet files of a folder have the same columns: Spark takes those of one, and nothing for what others lack."""
+    with in_our_words():
+        files = sorted(frame.inputFiles())
+    if len(files) < 2:
+        return
+    chosen = files[:: -(-len(files) // MOST_FILES)]
+    if hasattr(session, "_jsc"):
+        jvm, conf = session._jvm, session._jsc.hadoopConfiguration()
+        with in_our_words():
+            shapes = {_shape(str(_footer(jvm, conf, file).getSchema())) for file in chosen}
+        if len(shapes) > 1:
+            raise _mixed(place)
+        return
+    try:  # Connect shows no footers: columns that some lack are found where the first file lacks them, types that differ always
+        merged = session.read.option("mergeSchema", True).parquet(*chosen)
+        same = sorted(merged.dtypes) == sorted((name, kind) for name, kind in frame.dtypes if name in merged.columns)
+    except Exception as error:
+        raise _no_table(place, error) from None
+    if not same:
+        raise _mixed(place)
+
+
+def _footer(jvm: Any, conf: Any, file: str) -> Any:
+    path = jvm.org.apache.hadoop.fs.Path(jvm.java.net.URI(file))
+    reader = jvm.org.apache.parquet.hadoop.ParquetFileReader.open(jvm.org.apache.parquet.hadoop.util.HadoopInputFile.fromPath(path, conf))
+    try:
+        return reader.getFileMetaData()
+    finally:
+        reader.close()
+
+
+def _shape(message: str) -> str:
+    """The columns and types of a footer in words, without its name and whether values may be missing: writers differ in these.
+
+    Examples
+    --------
+    >>> _shape("message a {\\n  required int64 x;\\n}") == _shape("message b {\\n  optional int64 x;\\n}")
+    True
+    """
+    return re.sub(r"\b(required|optional) ", "", message.partition("{")[2])
+
+
+def check_free(session: Any, place: str) -> None:
+    """Raise unless rows can go to an address: nothing is there, or rows that were written there before."""
+    if hasattr(session, "_jsc"):
+        try:
+            blocked = _there(session, place) and not _there(session, f"{place.rstrip('/')}/{MANIFEST}") and not _empty(session, place)
+        except Exception as error:
+            raise _no_table(place, error) from None
+        if blocked:
+            raise FileError(f"'{place}' holds other files. Name a new folder, or empty it: it would be replaced.")
+
+
+def write_frame(session: Any, frame: Any, place: str, n_rows: int) -> None:
+    """Write drawn rows to an address by Spark's own writer, beside, and rename them into place: until then what was there is untouched.
+
+    Connect cannot rename: there the address must be new, and Spark's mark `_SUCCESS` says that it is whole.
+    """
+    check_free(session, place)
+    if not hasattr(session, "_jsc"):
+        try:
+            frame.write.parquet(place)
+        except Exception as error:
+            if "ALREADY_EXISTS" in str(error):
+                raise InputError(f"There is something at '{place}', and Connect replaces nothing. Name a new address.") from None
+            raise _no_table(place, error) from None
+        return
+    parent, _, name = place.rstrip("/").rpartition("/")
+    part, old = (f"{parent}/.{name}.{secrets.token_hex(4)}.{word}" for word in ("part", "old"))
+    forget = remover(session, frame, part)
+    try:
+        with in_our_words():
+            frame.write.parquet(part)
+            _write_text(session, f"{part}/{MANIFEST}", json.dumps({"format": "chaffinch-rows", "version": 1, "rows": n_rows}))
+            replaced = _there(session, place)
+            if replaced:
+                _rename(session, place, old)
+            try:
+                _rename(session, part, place)
+            except BaseException:
+                if replaced:
+                    _rename(session, old, place)
+                raise
+            if replaced:
+                remover(session, frame, old)()
+    finally:
+        forget()
+
+
+def on_hadoop(session: Any, place: str) -> tuple[Any, Any]:
+    """Return a place and its file system, as Hadoop has them; not on Connect."""
+    path = session._jvm.org.apache.hadoop.fs.Path(place)
+    return path, path.getFileSystem(session._jsc.hadoopConfiguration())
+
+
+def own_folder(session: Any, place: str) -> None:
+    """Make a folder that its owner alone may look into, on file systems that know owners; Connect cannot, and leaves it to the server."""
+    if hasattr(session, "_jsc"):
+        path, files = on_hadoop(session, place)
+        owner = session._jvm.org.apache.hadoop.fs.permission.FsPermission("700")
+        files.mkdirs(path, owner)
+        files.setPermission(path, owner)
+
+
+def remover(session: Any, frame: Any, place: str, *, inside: str = "") -> Callable[[], None]:
+    """Return what removes a folder that Spark wrote: by Hadoop where its classes can be reached, else by writing nothing over what is `inside` it."""
+
+    def forget() -> None:
+        with in_our_words():
+            if hasattr(session, "_jsc"):
+                path, files = on_hadoop(session, place)
+                files.delete(path, True)
+            else:
+                frame.limit(0).write.mode("overwrite").parquet(f"{place}{inside}")
+
+    return forget
+
+
+def _there(session: Any, place: str) -> bool:
+    if hasattr(session, "_jsc"):
+        path, files = on_hadoop(session, place)
+        return bool(files.exists(path))
+    return not is_address(place) and local_path(place).exists()
+
+
+def _empty(session: Any, place: str) -> bool:
+    path, files = on_hadoop(session, place)
+    return bool(files.getFileStatus(path).isDirectory()) and len(files.listStatus(path)) == 0
+
+
+def _rename(session: Any, place: str, to: str) -> None:
+    path, files = on_hadoop(session, place)
+    if not files.rename(path, session._jvm.org.apache.hadoop.fs.Path(to)):
+        raise FileError(f"Cannot rename what was written to '{to}': {reason(OSError())}. Look at who may write there.")
+
+
+def _write_text(session: Any, place: str, text: str) -> None:
+    path, files = on_hadoop(session, place)
+    stream = files.create(path)
+    stream.write(bytearray(text.encode("utf-8")))
+    stream.close()

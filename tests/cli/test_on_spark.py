@@ -1,0 +1,93 @@
+"""`--engine spark` on the command line: what it says, and with what it ends."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+
+import pyarrow.parquet as pq
+import pytest
+
+import chaffinch
+from chaffinch.cli.on_spark import check_drawing_engine, check_scan_engine
+from chaffinch.errors import InputError, UnknownNameError
+
+
+def test_other_engines_are_not_sparks():
+    check_drawing_engine("auto")
+    with pytest.raises(UnknownNameError, match="Did you mean 'spark'"):
+        check_drawing_engine("sparc")
+    with pytest.raises(InputError, match="give --engine spark too"):
+        check_scan_engine("memory", "/cache")
+
+
+def test_what_is_wrong_ends_with_2_before_spark_is_started(run_here, data, tmp_path, monkeypatch):
+    from chaffinch.workflows import on_spark
+
+    monkeypatch.setattr(on_spark, "started_session", lambda: pytest.fail("Spark was started"))
+    table, out = data / "cmc.csv", tmp_path / "out"
+    for arguments, words in (
+        (["synth", table, "-o", tmp_path / "out.csv", "--engine", "spark"], "folders of Parquet files"),
+        (["synth", table, "-o", out, "--engine", "spark", "--keep", "wife_age"], "keep completes"),
+        (["synth", table, "-o", tmp_path / "out.csv", "--cache", tmp_path], "give --engine spark too"),
+        (["synth", table, "-o", out, "--engine", "spark", "--rows", "1.5"], "is no whole number"),
+        (["synth", table, "-o", out, "--engine", "spark", "--delimiter", ";"], "leave out --delimiter"),
+    ):
+        done = run_here(*arguments)
+        assert done.code == 2, done.err
+        assert words in " ".join(done.err.split())
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_rows_are_counted_in_powers_of_ten(run_here, data, tmp_path):
+    done = run_here("synth", data / "caesarian.csv", "-o", tmp_path / "s.csv", "--rows", "1.2e2", "--seed", "1")
+    assert done.code == 0, done.err
+    assert len((tmp_path / "s.csv").read_text().splitlines()) == 121
+
+
+def test_a_journey_on_spark(spark, run_here, data, tmp_path):
+    people = tmp_path / "people.parquet"
+    chaffinch.read(data / "cmc.csv").write(people)
+    done = run_here("synth", people, "-o", tmp_path / "out", "--engine", "spark", "--rows", "1e3", "--seed", "7", "--model", tmp_path / "m.chaffinch", "--json", tmp_path / "a.json")
+    assert done.code == 0, done.err
+    assert f"Wrote {tmp_path / 'out'}: 1,000 rows." in done.err
+    assert pq.read_table(tmp_path / "out").num_rows == 1000
+    assert json.loads((tmp_path / "a.json").read_text())["rows"] == 1000
+    assert run_here("fit", people, "-o", tmp_path / "f.chaffinch", "--engine", "spark", "--seed", "7").code == 0
+    assert (tmp_path / "f.chaffinch").read_bytes() == (tmp_path / "m.chaffinch").read_bytes()
+    assert run_here("sample", tmp_path / "m.chaffinch", "-o", tmp_path / "drawn", "-n", "1e1", "--engine", "spark").code == 0
+    assert pq.read_table(tmp_path / "drawn").num_rows == 10
+    assert run_here("schema", people, "-o", tmp_path / "s.toml", "--engine", "spark").code == 0
+    assert chaffinch.read_schema(tmp_path / "s.toml").names
+    done, alone = run_here("describe", people, "--engine", "spark"), run_here("describe", people)
+    assert done.out.splitlines()[:12] == alone.out.splitlines()[:12]
+
+
+def test_what_is_no_table_ends_with_2_and_leaves_nothing(spark, run_here, tmp_path):
+    (tmp_path / "empty").mkdir()
+    for place in (tmp_path / "empty", tmp_path / "absent", "nowhere://here/people"):
+        done = run_here("synth", place, "-o", tmp_path / "out", "--engine", "spark")
+        assert done.code == 2, done.err
+        assert "no table" in done.err or "Spark knows no such scheme" in done.err
+    assert [path.name for path in tmp_path.iterdir()] == ["empty"]
+
+
+def command(*words, **environment):
+    cleared = {name: value for name, value in os.environ.items() if not name.startswith(("PYSPARK", "SPARK"))}
+    return subprocess.run([sys.executable, "-m", "chaffinch", *map(str, words)], capture_output=True, text=True, env={**cleared, **environment}, timeout=400)
+
+
+@pytest.mark.slow
+def test_the_command_starts_spark_itself_and_says_where_there_is_no_cluster(spark, data, tmp_path):
+    people = tmp_path / "people.parquet"
+    chaffinch.read(data / "cmc.csv").write(people)
+    done = command("synth", people, "-o", tmp_path / "out", "--engine", "spark", "--rows", "1e3", "--seed", "7", "--parents", "1", PYSPARK_SUBMIT_ARGS="--driver-memory 1g pyspark-shell")
+    assert done.returncode == 0, done.stderr
+    assert pq.read_table(tmp_path / "out").num_rows == 1000
+    for nowhere in ({"SPARK_REMOTE": "sc://127.0.0.1:1"}, {"JAVA_HOME": str(tmp_path)}):
+        done = command("synth", people, "-o", tmp_path / "other", "--engine", "spark", **nowhere)
+        assert done.returncode == 2, (nowhere, done.stderr)
+        assert "Error: No Spark cluster could be reached" in done.stderr or "Error: Spark could not be started" in done.stderr
+        assert not (tmp_path / "other").exists()
