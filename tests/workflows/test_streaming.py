@@ -6,6 +6,7 @@ import json
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.csv as pv
 import pyarrow.parquet as pq
 import pytest
 
@@ -66,6 +67,66 @@ def test_kept_columns_are_completed_batch_by_batch(run_here, people, tmp_path, m
     assert list((tmp_path / "tmp").iterdir()) == []
 
 
+@pytest.mark.parametrize("method", ["bayesnet", "privbayes", "fieldgroups"])
+def test_private_fits_of_both_engines_write_the_same_bytes(run_here, data, tmp_path, monkeypatch, method):
+    """With noise from a seed, which voids the promise and is for such tests alone."""
+    monkeypatch.setattr(parquet, "BATCH_ROWS", 1_111)
+    (tmp_path / "tmp").mkdir()
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "tmp"))
+    file, schema = tmp_path / "cmc.parquet", data / "cmc_declared.toml"
+    pq.write_table(pv.read_csv(data / "cmc.csv"), file)
+    written = {}
+    for name in ("memory", "stream"):
+        out, model, account = (tmp_path / f"{name}.{end}" for end in ("csv", "model", "json"))
+        done = run_here(
+            "synth", file, "-o", out, "--engine", name, "--method", method, "--epsilon", 1, "--schema", schema, "--seed", 4, "--model", model, "--json", account,
+        )  # fmt: skip
+        assert done.code == 0, done.err
+        written[name] = (out.read_bytes(), model.read_bytes(), json.loads(account.read_text()), done.err.replace(name, ""))
+    assert written["memory"] == written["stream"]  # also what is said: no record may decide that
+    assert list((tmp_path / "tmp").iterdir()) == []
+
+
+@pytest.mark.parametrize("rows", [1, 3])
+def test_rows_of_persons_are_kept_as_in_memory(run_here, tmp_path, monkeypatch, rows):
+    monkeypatch.setattr(parquet, "BATCH_ROWS", 300)
+    rng = np.random.default_rng(2)
+    who = pa.array([f"p{i}" if i else None for i in rng.integers(0, 400, 2_000)])
+    file, schema = tmp_path / "visits.parquet", tmp_path / "visits.toml"
+    pq.write_table(pa.table({"who": who, "sex": pa.array(["f", "m"]).take(pa.array(rng.integers(0, 2, 2_000))), "age": rng.integers(0, 100, 2_000)}), file)
+    columns = 'kind = "identifier"\n[columns.sex]\nkind = "categorical"\nlevels = ["f", "m"]\n[columns.age]\nkind = "integer"\nbounds = [0, 99]\n'
+    schema.write_text(f'format = "chaffinch-schema"\nversion = 1\npublic = true\n[columns.who]\n{columns}')
+    written = {}
+    for name in ("memory", "stream"):
+        out, model = tmp_path / f"{name}.csv", tmp_path / f"{name}.model"
+        done = run_here(
+            "synth", file, "-o", out, "--engine", name, "--epsilon", 5, "--schema", schema, "--seed", 4, "--model", model, "--person-id", "who",
+            "--rows-per-person", rows,
+        )  # fmt: skip
+        assert done.code == 0, done.err
+        written[name] = (out.read_bytes(), model.read_bytes())
+    assert written["memory"] == written["stream"]
+
+
+def test_the_ledger_is_not_charged_for_what_needs_memory(run_here, data, tmp_path):
+    schema, ledger = tmp_path / "open.toml", tmp_path / "ledger.json"
+    schema.write_text((data / "cmc_declared.toml").read_text().replace("bounds = [15, 49]\nbins = 7", "discover = true"))
+    assert run_here("ledger", ledger, "--new", "--epsilon", 10, "--delta", "1e-5").code == 0
+    before = ledger.read_bytes()
+    done = run_here(
+        "synth", data / "cmc.csv", "-o", tmp_path / "o.csv", "--engine", "stream", "--epsilon", 1, "--schema", schema, "--ledger", ledger,
+    )  # fmt: skip
+    assert done.code == 2
+    assert "Discovering what a schema leaves open needs all rows in memory" in done.err
+    assert ledger.read_bytes() == before
+    done = run_here(
+        "release", data / "cmc.csv", "-o", tmp_path / "r", "--engine", "stream", "--epsilon", 1, "--schema", data / "cmc_declared.toml", "--ledger", ledger,
+    )  # fmt: skip
+    assert done.code == 2
+    assert "Measuring a table that promises privacy needs all rows in memory" in done.err
+    assert ledger.read_bytes() == before
+
+
 def test_auto_says_that_it_streams_and_why(run_here, people, tmp_path, monkeypatch):
     monkeypatch.setattr(engine, "free_bytes", lambda: 1 << 20)
     done = run_here("fit", people, "-o", tmp_path / "m", "--seed", 1)
@@ -82,7 +143,7 @@ def test_auto_says_that_it_streams_and_why(run_here, people, tmp_path, monkeypat
     [
         (["--person-id", "age"], "A column that says whose row it is needs all rows in memory"),
         (["--weight", "cost"], "A column of weights needs all rows in memory"),
-        (["--epsilon", "1"], "A promise of privacy needs all rows in memory: use --engine memory"),
+        (["--epsilon", "1", "--discover", "all", "--delta", "1e-6"], "Discovering what a schema leaves open needs all rows in memory: use --engine memory"),
     ],
 )
 def test_what_needs_all_rows_is_said_before_a_row_is_read(run_here, people, tmp_path, options, words):

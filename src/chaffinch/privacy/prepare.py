@@ -34,7 +34,7 @@ from .persons import keep_rows
 from .values import declared_values, in_type
 
 __all__ = [
-    "StoredCells", "declared_of", "discovering_schema", "left_out", "open_cells", "open_header", "prepare", "shown_source",
+    "StoredCells", "declared_of", "discovering_schema", "left_out", "open_cells", "open_header", "plain_cells", "prepare", "shown_source",
     "typed_cells", "with_person",
 ]  # fmt: skip
 
@@ -174,7 +174,7 @@ def _cells(source: Any, options: FileOptions) -> StoredCells:
         words = {c.name: missing_words(c, source.code(c.name)) for c in source.schema.modelled}
         return StoredCells(
             "table",
-            {name: _plain(source.data.column(name)) for name in source.columns},
+            {name: plain_cells(source.data.column(name)) for name in source.columns},
             {name: array for name, array in words.items() if array is not None},
             False,
             source.origin,
@@ -183,7 +183,7 @@ def _cells(source: Any, options: FileOptions) -> StoredCells:
         )
     opened = source if isinstance(source, Source) else open_header(source, **options)
     whole = opened.table()
-    columns = {name: _plain(whole.column(name)) for name in whole.column_names}
+    columns = {name: plain_cells(whole.column(name)) for name in whole.column_names}
     spelled = frozenset(columns if opened.text else ())
     return StoredCells(opened.name, columns, {}, opened.text, Origin(opened.native, {}, opened.layout, index=opened.index), spelled)
 
@@ -205,7 +205,7 @@ def shown_source(source: Any) -> str:
     return str(source) if isinstance(source, str | os.PathLike) else "DATA"
 
 
-def _plain(values: pa.ChunkedArray) -> pa.Array:
+def plain_cells(values: pa.ChunkedArray) -> pa.Array:
     """Return a column as one array, without dictionaries; words and bytes with offsets of 64 bits, for all of them may be long."""
     chunks = [_plain_chunk(chunk) for chunk in values.chunks or [pa.array([], values.type)]]
     return pa.concat_arrays(chunks) if len(chunks) > 1 else chunks[0]

@@ -12,6 +12,7 @@ from ..counts.memory import MemoryCounter
 from ..counts.reference import ReferenceCounter
 from ..counts.stream import StreamCounter
 from ..privacy.opening import Undiscovered
+from ..privacy.scanning import PreparedScan
 from ..table.finer import finer, finer_scan
 from ..table.personal.decisions import check_decided, check_declared_decided
 from ..table.read import is_model, open_table, read
@@ -71,6 +72,9 @@ def private_data(data: Any) -> tuple[Table | Counter | Undiscovered, Origin | No
         return data, data.look
     if isinstance(data, MemoryCounter):
         return data, data.table.look
+    if isinstance(data, StreamCounter) and isinstance(data.scan, PreparedScan):
+        check_declared_decided(data.schema)
+        return data, data.scan.empty.look
     if isinstance(data, Undiscovered) or hasattr(data, "marginals"):  # asks a counter for nothing that would be charged
         return data, None
     if is_model(data):

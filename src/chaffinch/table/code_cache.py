@@ -37,7 +37,7 @@ from .codec import same_codes
 from .codes import WIDTHS, Codes, narrowest
 from .schema import Column, Schema
 
-__all__ = ["BLOCK_ROWS", "CodeCache", "CodeLayout", "CodeWriter", "block_of", "codes_of_block", "temporary_folder"]
+__all__ = ["BLOCK_ROWS", "CodeCache", "CodeLayout", "CodeWriter", "block_of", "codes_of_block", "temporary_folder", "writing_to"]
 
 VERSION = 1
 
@@ -133,7 +133,7 @@ class CodeWriter:
         self._waiting: list[Codes] = []
 
     def __enter__(self) -> Self:
-        with _room(self.folder):
+        with writing_to(self.folder):
             self.folder.mkdir(mode=0o700, exist_ok=True)
         return self
 
@@ -160,7 +160,7 @@ class CodeWriter:
                 "format": "chaffinch-codes", "version": VERSION, "confidential": True, "digest": self.layout.digest, "rows": self.n_rows,
                 "files": self._files,
             }  # fmt: skip
-            with _room(self.folder):
+            with writing_to(self.folder):
                 (self.folder / "head.json").write_text(json.dumps(head), encoding="utf-8")
 
     def _write_block(self) -> None:
@@ -168,7 +168,7 @@ class CodeWriter:
         codes = parts[0]
         if len(parts) > 1:
             codes = Codes.of([np.concatenate([part[j] for part in parts]) for j in range(len(codes))], codes.sizes, n_rows=sum(p.n_rows for p in parts))
-        with _room(self.folder):
+        with writing_to(self.folder):
             if self._open is None:
                 name = f"part-{len(self._files):05d}.arrow"
                 self._files.append({"name": name, "rows": 0})
@@ -182,7 +182,7 @@ class CodeWriter:
     def _close(self) -> None:
         if self._open is not None:
             opened, self._open = self._open, None
-            with _room(self.folder):
+            with writing_to(self.folder):
                 opened.close()
 
 
@@ -264,7 +264,7 @@ def _ending_on_sigterm() -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def _room(folder: Path) -> Iterator[None]:
+def writing_to(folder: Path) -> Iterator[None]:
     """Say in our words that there is no room, or that the system refused."""
     try:
         yield

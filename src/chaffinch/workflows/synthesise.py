@@ -26,6 +26,7 @@ from ..privacy.noise import noise_of
 from ..privacy.opening import Undiscovered, open_unread
 from ..privacy.prepare import discovering_schema, left_out
 from ..privacy.project import open_project
+from ..privacy.scanning import prepared_scan
 from ..risk.attribution.equal_slice import KeyedSlice
 from ..synth import BayesNet, Model, Panel, Settings
 from ..synth.account import AccountNote, SynthesisAccount
@@ -39,7 +40,7 @@ from ..table.persons import with_persons
 from ..table.schema_file import SchemaLike, as_schema
 from ..table.weights import weight_note, with_weight, without_weight
 from .running import RunOptions
-from .streaming import NotStreamedError, check_engine, not_streamed, streamed, why_not_streamed
+from .streaming import NotStreamedError, check_engine, not_streamed, private_needs_memory, streamed, why_not_streamed
 from .writing import as_written, writer_of
 
 __all__ = ["ReadSettings", "Synthesis", "SynthesisSettings", "charge_ledger"]
@@ -208,7 +209,7 @@ class Synthesis:
         """
         reading = self.settings.reading
         if self.settings.private:
-            return self._read_private(source, check)
+            return self._read_private(source, check, beside)
         if (coded := self._read_stream(source, check, beside)) is not None:
             return coded
         with self.timed("read"), _without_warnings():
@@ -226,8 +227,7 @@ class Synthesis:
 
     def _read_stream(self, source: Any, check: Callable[[Schema], object], beside: Sequence[str | os.PathLike[str]]) -> CodedScan | None:
         """The original as a cache of codes, where the engine asked for or chosen is that; None where rows are to be read into memory."""
-        paths = [source, *beside] if isinstance(source, str | os.PathLike) else list(beside)
-        self.choice = choose_engine(self.settings.engine, paths, **self.settings.reading.file)
+        self.choice = choose_engine(self.settings.engine, [*_paths(source), *beside], **self.settings.reading.file)
         why = why_not_streamed(self.settings) or self.needs_memory
         if self.choice.stream and why:
             self.choice = replace(self.choice, engine="memory")
@@ -247,7 +247,9 @@ class Synthesis:
         self.run.observer.after_reading(self.coded, self.seconds["read"])
         return self.coded
 
-    def _read_private(self, source: Any, check: Callable[[Schema], object]) -> Table | Undiscovered:
+    def _read_private(
+        self, source: Any, check: Callable[[Schema], object], beside: Sequence[str | os.PathLike[str]]
+    ) -> Table | Undiscovered | CodedScan:
         reading, synthesiser = self.settings.reading, self.settings.synthesiser
         prepared = isinstance(source, Undiscovered) or (isinstance(source, Table) and source.schema.sealed)
         unread = None
@@ -261,10 +263,20 @@ class Synthesis:
         check_declared_decided(schema)
         self.run.observer.opened(by_name)
         check(schema)
+        # Which engine works shows nowhere: it may be chosen by the size of the data, and the result is the same.
+        self.choice = choose_engine(self.settings.engine, [*_paths(source), *beside], **reading.file)
+        why = ("A table that was prepared before" if unread is None else "") or private_needs_memory(schema) or self.needs_memory
+        if self.choice.stream and why:
+            if not self.choice.chosen:
+                raise not_streamed(why)
+            self.choice = replace(self.choice, engine="memory")
         charge_ledger(self.settings, schema, self.run.seed)
         if unread is None:
             return source
         with self.timed("read"), _without_warnings():
+            if self.choice.stream:
+                self.coded = self.resources.enter_context(prepared_scan(unread))
+                return self.coded
             return unread.read()
 
     def fit(self, data: Table | Undiscovered | CodedScan) -> tuple[Model, Table]:
@@ -359,6 +371,10 @@ class Synthesis:
         if self.run.seed is None:
             return None
         return np.random.SeedSequence(seed_sequence(self.run.seed).entropy, spawn_key=(number,))
+
+
+def _paths(source: Any) -> list[str | os.PathLike[str]]:
+    return [source] if isinstance(source, str | os.PathLike) else []
 
 
 @contextmanager

@@ -1,0 +1,136 @@
+"""The private door for files larger than memory: the codes that memory gives, and neighbours that stay neighbours."""
+
+from __future__ import annotations
+
+from collections import Counter as Multiset
+from dataclasses import replace
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+import chaffinch as cf
+from chaffinch.errors import InputError, PrivacyError
+from chaffinch.privacy.opening import open_unread
+from chaffinch.privacy.scanning import prepared_scan
+from chaffinch.table.formats import tolerant_text
+
+SCHEMA = """
+format = "chaffinch-schema"
+version = 1
+public = true
+[columns.who]
+kind = "identifier"
+[columns.age]
+kind = "integer"
+bounds = [0, 99]
+missing = [-8]
+[columns.sex]
+kind = "categorical"
+levels = ["f", "m"]
+"""
+
+NASTY = ["ann,4,f", " ann,5,m", "bob,xx,f", "bob,1e400,", ",7,m", "cid,-8,zz", "cid,99,f,9", "cid", "dan,\xff,m", 'eve,"12",f', "ann,120,m", "bob,-8,f"]
+
+
+@pytest.fixture
+def schema(tmp_path):
+    path = tmp_path / "schema.toml"
+    path.write_text(SCHEMA)
+    return path
+
+
+def write(path, lines):
+    path.write_bytes("\n".join(["who,age,sex", *lines, ""]).encode("latin-1"))
+    return path
+
+
+def codes_of(scan):
+    batches = [batch.codes for batch in scan.batches()]
+    return [tuple(int(codes[j][i]) for j in range(len(codes))) for codes in batches for i in range(codes.n_rows)]
+
+
+@pytest.mark.parametrize("person", [None, "who"])
+@pytest.mark.parametrize("rows", [1, 2])
+def test_codes_are_those_of_the_table_in_memory(tmp_path, schema, monkeypatch, person, rows):
+    """With cells that are no numbers, no levels, no text, rows too long and too short, and a few bytes at a time."""
+    monkeypatch.setattr(tolerant_text, "BLOCK_BYTES", 64)
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "tmp"))
+    (tmp_path / "tmp").mkdir()
+    file = write(tmp_path / "t.csv", NASTY * 7)
+    options = {"person": person, "rows_per_person": rows if person else 1}
+    table = cf.prepare(file, schema, **options)
+    unread = open_unread(file, schema, **options)
+    assert len(list(unread.source.batches())) > 3
+    with prepared_scan(unread) as scan:
+        assert scan.schema == table.schema
+        assert scan.n_rows == table.n_rows
+        assert codes_of(scan) == [tuple(int(table.codes[j][i]) for j in range(2)) for i in range(table.n_rows)]
+        assert scan.empty.look == table.look
+        assert scan.empty.notes == table.notes
+        with pytest.raises(PrivacyError, match="no others"):
+            scan.finer()
+    assert list((tmp_path / "tmp").iterdir()) == []
+
+
+@settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(lines=st.lists(st.sampled_from(NASTY), min_size=1, max_size=25), person=st.sampled_from(["ann", "bob", "eve"]), most=st.integers(1, 2))
+def test_one_person_changes_at_most_so_many_rows_of_the_cache(tmp_path_factory, lines, person, most):
+    """Take all rows of a person out of a file: the caches differ in at most `most` rows of codes."""
+    folder = tmp_path_factory.mktemp("neighbours")
+    (folder / "schema.toml").write_text(SCHEMA)
+    without = [line for line in lines if line.split(",")[0].strip() != person]
+    found = []
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(tolerant_text, "BLOCK_BYTES", 64)
+        for name, some in (("with", lines), ("without", without)):
+            unread = open_unread(write(folder / f"{name}.csv", some), folder / "schema.toml", person="who", rows_per_person=most)
+            with prepared_scan(unread) as scan:
+                found.append(Multiset(codes_of(scan)))
+    assert (found[0] - found[1]).total() <= most
+    assert not found[1] - found[0]
+
+
+def test_no_record_is_enough(tmp_path, schema):
+    with prepared_scan(open_unread(write(tmp_path / "t.csv", []), schema)) as scan:
+        assert scan.n_rows == 0
+        assert codes_of(scan) == []
+
+
+def test_a_file_that_changes_between_passes_is_refused(tmp_path, schema, monkeypatch):
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "tmp"))
+    (tmp_path / "tmp").mkdir()
+    unread = open_unread(write(tmp_path / "t.csv", NASTY), schema, person="who")
+    passes = iter([NASTY, NASTY[1:]])
+
+    def read(columns):
+        cells = pa.table({"who": [line.split(",")[0] for line in next(passes)]})
+        return iter(cells.append_column("age", cells.column(0)).append_column("sex", cells.column(0)).to_batches())
+
+    changing = replace(unread, source=replace(unread.source, read=read))
+    with pytest.raises(InputError, match="has other rows than when it was first read") as error, prepared_scan(changing):
+        pass
+    assert not any(str(n) in str(error.value).replace(str(tmp_path), "") for n in (len(NASTY), len(NASTY) - 1))
+    assert list((tmp_path / "tmp").iterdir()) == []
+
+
+def test_discovery_needs_memory(tmp_path):
+    file = write(tmp_path / "t.csv", NASTY)
+    (tmp_path / "open.toml").write_text(SCHEMA.replace('levels = ["f", "m"]', "discover = true"))
+    with pytest.raises(PrivacyError, match="is discovered in memory"), prepared_scan(open_unread(file, tmp_path / "open.toml")):
+        pass
+
+
+def test_a_fit_of_a_scan_is_that_of_the_table(tmp_path, schema):
+    rng = np.random.default_rng(1)
+    lines = [f"p{rng.integers(300)},{rng.integers(100)},{'fm'[rng.integers(2)]}" for _ in range(900)]
+    file = write(tmp_path / "t.csv", lines)
+    settings = cf.BayesNet(epsilon=2.0, rows_per_person=2)
+    model = settings.fit(cf.prepare(file, schema, person="who", rows_per_person=2), seed=3)
+    with prepared_scan(open_unread(file, schema, person="who", rows_per_person=2)) as scan:
+        streamed = settings.fit(cf.StreamCounter(scan), seed=3)
+    model.save(tmp_path / "one")
+    streamed.save(tmp_path / "two")
+    assert (tmp_path / "one").read_bytes() == (tmp_path / "two").read_bytes()
