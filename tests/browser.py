@@ -41,14 +41,21 @@ class Browser:
         self.process = os.posix_spawn(words[0], words, os.environ, file_actions=actions)
         for end in (commands, answers, *ends):
             os.close(end)
-        self.waiting, self.number, self.session = b"", 0, None
+        self.waiting, self.number = b"", 0
+        self.session: str | None = None
         self.requests: list[str] = []
         self.complaints: list[str] = []
         self.loaded = False
+        self.new_tab()
+
+    def new_tab(self) -> str | None:
+        """Open another tab, and return the name of the one that was driven so far."""
+        before, self.session = self.session, None
         target = self("Target.createTarget", url="about:blank")["targetId"]
         self.session = self("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
         for domain in ("Network", "Log", "Runtime", "Page"):
             self(f"{domain}.enable")
+        return before
 
     def close(self) -> None:
         os.close(self.send_to)  # and the browser ends

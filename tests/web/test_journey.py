@@ -3,11 +3,19 @@
 from __future__ import annotations
 
 import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+
+from chaffinch.web.jobs import Job
+from chaffinch.web.roles import roles_of
 
 from ..browser import Browser, needs_chromium
 from .conftest import Visitor
@@ -136,29 +144,187 @@ def test_the_journey_by_mouse(browser: Browser, visitor: Visitor, table: Path) -
     assert sorted(path.name for path in visitor.project.path("decisions", "0001").iterdir()) == ["decision.json", "page.html", "synthetic.csv"]
 
 
-def test_the_journey_by_keyboard_alone(browser: Browser, opened: Visitor, table: Path) -> None:
-    base = f"http://{opened.host}"
-    browser.look(f"{base}/enter?token={opened.keys.token}", unfold=False)
-    assert path_of(browser) == "/columns"
-    tab_to(browser, "[name=role-4]")
-    write(browser, "l")  # label
+def until_words(browser: Browser, words: str, seconds: float = 300.0) -> None:
+    """Wait until the screen says some words, by itself."""
+    end = time.monotonic() + seconds
+    while words not in browser.ask("document.body ? document.body.innerText : ''"):
+        assert time.monotonic() < end, browser.ask("document.body.innerText")
+        time.sleep(0.2)
+
+
+def type_words(browser: Browser, words: str) -> None:
+    """Put words into what has the focus, as a keyboard with those letters does."""
+    browser("Input.insertText", text=words)
+
+
+def test_the_eight_screens_by_keyboard_alone(browser: Browser, visitor: Visitor, table: Path) -> None:
+    base = f"http://{visitor.host}"
+    browser.look(f"{base}/enter?token={visitor.keys.token}", unfold=False)
+    assert path_of(browser) == "/open"
+    tab_to(browser, ".files button")
+    enter(browser)
+    until_words(browser, "The same as text")
+    for field, letter in (("output-0", "l"), ("role-1", "k"), ("role-2", "k"), ("role-3", "s"), ("role-4", "l")):
+        tab_to(browser, f"[name={field}]")
+        write(browser, letter)  # leave it out, key, key, sensitive, label
     tab_to(browser, "form.main-form button[name=next]")
     enter(browser)
     assert path_of(browser) == "/attackers"
-    assert '[columns.area]\nkind = "categorical"' in opened.project.schema_text()
-    assert 'role = "label"' in opened.project.schema_text()
+    assert _roles(visitor) == (("age", "sex"), ("ill",), "area", (("surname", "drop"),))
     tab_to(browser, "#max_excess")
-    write(browser, "0.2")
+    write(browser, "0.9")
+    tab_to(browser, "#second")
+    press(browser, " ", 32, " ")
     enter(browser)
     assert path_of(browser) == "/promise"
-    assert opened.project.choices().max_excess == 0.2
+    assert (visitor.project.choices().max_excess, visitor.project.choices().second) == (0.9, True)
     tab_to(browser, "main form button")
     enter(browser)
     assert path_of(browser) == "/runs"
     tab_to(browser, "main form button")
     enter(browser)
-    opened.until("/runs", "Run 1: runs")
-    browser.look(f"{base}/runs", unfold=False)
+    until_words(browser, "See the result")
+    tab_to(browser, "#runs a.go")
+    enter(browser)
+    assert path_of(browser) == "/result/1"
+    tab_to(browser, ".report svg a", most=400)  # a node in the picture of the network
+    enter(browser)
+    assert path_of(browser) == "/result/1"
+    assert browser.ask("location.search").startswith("?column=")
+    tab_to(browser, "#links td button", most=400)
+    enter(browser)
+    assert path_of(browser) == "/runs"
+    assert len(visitor.project.choices().forbid) == 1
+    tab_to(browser, "main form button")
+    enter(browser)
+    until_words(browser, "Stop run 2")
+    browser.look(f"{base}/runs", unfold=False)  # a reload in the middle
     tab_to(browser, "#runs button")
     enter(browser)
-    opened.until("/runs", "Run 1: stopped")
+    until_words(browser, "Run 2: stopped")
+    tab_to(browser, ".steps a[href='/compare']")
+    enter(browser)
+    assert path_of(browser) == "/compare"
+    tab_to(browser, "summary")
+    press(browser, " ", 32, " ")
+    tab_to(browser, "details button")
+    enter(browser)
+    assert path_of(browser) == "/columns"
+    assert visitor.project.choices().forbid == ()
+    tab_to(browser, ".steps a[href='/decide']")
+    enter(browser)
+    assert browser.ask("document.querySelectorAll('input:checked').length") == 0
+    tab_to(browser, "#word-approved")
+    press(browser, " ", 32, " ")
+    tab_to(browser, "#reason")
+    type_words(browser, "no excess")
+    tab_to(browser, "#name")
+    type_words(browser, "Ann Lee")
+    enter(browser)
+    assert "waits for a second name" in browser.ask("document.body.innerText")
+    tab_to(browser, "#second-1-approved")
+    press(browser, " ", 32, " ")
+    tab_to(browser, "#second-1-name")
+    type_words(browser, "Bo Kim")
+    enter(browser)
+    assert "run 1 approved" in browser.ask("document.body.innerText")
+    assert sorted(path.name for path in visitor.project.path("decisions", "0001").iterdir()) == ["decision.json", "page.html", "synthetic.csv"]
+    assert browser.complaints == []
+
+
+def _roles(visitor: Visitor) -> tuple[object, ...]:
+    roles = roles_of(visitor.project.schema_text())
+    return roles.keys, roles.sensitive, roles.label, roles.decisions
+
+
+def test_two_tabs_are_in_step(browser: Browser, opened: Visitor) -> None:
+    base = f"http://{opened.host}"
+    browser.look(f"{base}/enter?token={opened.keys.token}", unfold=False)
+    assert path_of(browser) == "/columns"
+    first = browser.new_tab()
+    second = browser.session
+    browser.look(f"{base}/columns", unfold=False)
+    browser.session = first
+    browser.ask("document.querySelector('[name=role-4]').value = 'label'")
+    click(browser, "form.main-form p button:not([name])")
+    browser.settled()
+    assert roles_of(opened.project.schema_text()).label == "area"
+    browser.session = second
+    browser.ask("document.querySelector('[name=role-3]').value = 'other'")
+    click(browser, "form.main-form p button:not([name])")
+    browser.settled()
+    assert "has been changed since this form was loaded" in browser.ask("document.querySelector('[role=alert]').innerText")
+    assert roles_of(opened.project.schema_text()).sensitive == ("ill",)
+    assert browser.ask("document.querySelector('[name=role-4]').value") == "label"  # what the other tab chose
+    browser.ask("document.querySelector('[name=role-3]').value = 'other'")
+    click(browser, "form.main-form p button:not([name])")
+    browser.settled()
+    roles = roles_of(opened.project.schema_text())
+    assert (roles.label, roles.sensitive) == ("area", ())
+    browser.look(f"{base}/runs", unfold=False)
+    browser.session = first
+    browser.look(f"{base}/runs", unfold=False)
+    click(browser, "main form button")
+    browser.settled()
+    until_words(browser, "Stop run 1")
+    browser.session = second
+    until_words(browser, "Stop run 1", seconds=30)  # without a reload
+    click(browser, "#runs button")
+    until_words(browser, "Run 1: stopped")
+    browser.session = first
+    until_words(browser, "Run 1: stopped", seconds=30)
+
+
+def served(place: Path, *words: str) -> tuple[subprocess.Popen[str], str]:
+    """Start the page as a person does, and return its process and address."""
+    process = subprocess.Popen(
+        [sys.executable, "-m", "chaffinch", "open", str(place), "--no-browser", *words], cwd=place.parent, stderr=subprocess.PIPE, text=True
+    )  # fmt: skip
+    assert process.stderr is not None
+    return process, process.stderr.readline().split()[-1]
+
+
+def killed(process: subprocess.Popen[str]) -> None:
+    """Kill the page, and nothing else."""
+    os.kill(process.pid, signal.SIGKILL)
+    process.wait()
+    assert process.stderr is not None
+    process.stderr.close()
+
+
+def test_a_run_outlives_a_kill_of_the_page_with_scripts_off(browser: Browser, opened: Visitor, table: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "another"
+    shutil.copytree(opened.project.folder, folder)
+    run = folder / "runs" / "0001"
+    browser("Emulation.setScriptExecutionDisabled", value=True)
+    page, address = served(table, "--project", str(folder))
+    try:
+        browser.look(address, unfold=False)
+        assert path_of(browser) == "/columns"
+        browser.look(address.partition("/enter")[0] + "/runs", unfold=False)
+        click(browser, "main form button")
+        until_words(browser, "Stop run 1")
+        os.kill(page.pid, signal.SIGSTOP)  # so that it cannot see the end of the run
+        assert Job(run).state == "running"
+        killed(page)
+        page, address = served(table, "--project", str(folder))
+        browser.look(address, unfold=False)
+        assert path_of(browser) == "/columns"
+        browser.look(address.partition("/enter")[0] + "/runs", unfold=False)
+        assert any(words in browser.ask("document.body.innerText") for words in ("Stop run 1", "See the result"))  # it is found again
+        until_words(browser, "See the result")
+        click(browser, "main form button")
+        until_words(browser, "Stop run 2")
+        killed(page)
+        begun = json.loads((folder / "runs" / "0002" / "begun.json").read_text())
+        os.killpg(begun["pid"], signal.SIGKILL)  # as when the computer is switched off
+        page, address = served(table, "--project", str(folder))
+        browser.look(address, unfold=False)
+        browser.look(address.partition("/enter")[0] + "/runs", unfold=False)
+        until_words(browser, "Run 2: ended without a word")
+        assert not (folder / "runs" / "0002" / "out").exists()
+        browser.look(address.partition("/enter")[0] + "/result/1", unfold=False)
+        assert "What does it give away?" in browser.ask("document.body.innerText")
+    finally:
+        browser("Emulation.setScriptExecutionDisabled", value=False)
+        killed(page)

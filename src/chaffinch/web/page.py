@@ -109,7 +109,7 @@ class Page:
 
     def show(
         self, template: str, *, step: str, commands: Sequence[Sequence[str]] = (), alert: str = "", status: int = 200,
-        context: Mapping[str, Any] | None = None, live: bool = False,
+        context: Mapping[str, Any] | None = None, live: bool = False, reload: bool = True,
     ) -> Response:  # fmt: skip
         """Return a screen.
 
@@ -123,9 +123,11 @@ class Page:
             What went wrong, above all else.
         live
             Whether a part of it loads itself again and again: only then the page has a script.
+        reload
+            Whether the whole of it is loaded again and again where scripts are off: not while somebody fills it in.
         """
         html = self.environment.get_template(template).render(
-            steps=STEPS, step=step, commands=[shown_command(words) for words in commands], alert=alert, live=live,
+            steps=STEPS, step=step, commands=[shown_command(words) for words in commands], alert=alert, live=live, reload=live and reload,
             source=Path(self.choices.source).name, **self.stamps(), **(context or {}),
         )  # fmt: skip
         return HTMLResponse(html, status_code=status, headers={"content-security-policy": LIVE_POLICY} if live else None)

@@ -81,7 +81,7 @@ def _shown(page: Page, alert: str = "", text: str | None = None) -> Response:
     }  # fmt: skip
     live = (columns is None or part) and not context["failed"]
     commands = [describe_words(choices)]
-    return page.show("columns.html.j2", step="columns", commands=commands, alert=alert, status=400 if alert else 200, context=context, live=live)
+    return page.show("columns.html.j2", step="columns", commands=commands, alert=alert, status=400 if alert else 200, context=context, live=live, reload=columns is None)
 
 
 def _rows(columns: dict[str, Any], schema: Schema) -> list[_ColumnRow]:

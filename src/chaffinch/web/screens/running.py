@@ -79,7 +79,7 @@ def _shown(page: Page, alert: str = "", *, confirm: bool = False) -> Response:
     undecided = _undecided(page)
     spent = () if choices.epsilon is None else balance(page)
     context = {**_context(page), "choices": choices, "roles": roles, "confirm": confirm, "undecided": undecided, "balance": spent}
-    return page.show("runs.html.j2", step="runs", commands=[words] if choices.source else [], alert=alert, status=400 if alert else 200, context=context, live=context["busy"])
+    return page.show("runs.html.j2", step="runs", commands=[words] if choices.source else [], alert=alert, status=400 if alert else 200, context=context, live=True, reload=context["busy"] and not confirm)
 
 
 def _undecided(page: Page) -> list[str]:
