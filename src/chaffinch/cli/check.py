@@ -14,11 +14,12 @@ from .options import HtmlOut, JsonOut, Quiet, SchemaIn, Threads, expanded, file_
 
 if TYPE_CHECKING:
     from ..outputs.check import CheckResult
+    from ..outputs.check.mitigation import MitigationPlan
     from ..outputs.check.summary import OutputSummary
     from ..outputs.rules.findings import Finding
     from ..table import FileOptions
 
-__all__ = ["check", "summary_lines"]
+__all__ = ["check", "mitigation_lines", "summary_lines"]
 
 WIDTH = 80
 """How wide the table of verdicts may be, whatever the terminal."""
@@ -116,6 +117,12 @@ def check(
     acro_write_back: Annotated[
         Path | None, typer.Option(help="Copy the ACRO folder here, with the result as one more output and comments.")
     ] = None,
+    mitigate: Annotated[
+        bool, typer.Option("--mitigate", help="Look for the least change after which outputs that do not pass do, and check them anew.")
+    ] = False,
+    write: Annotated[
+        Path | None, typer.Option(help="With --mitigate: a new folder for the mitigated outputs, if they pass, as a document and CSV tables.")
+    ] = None,
     file: FileOptions,
     json: JsonOut = None,
     html: HtmlOut = None,
@@ -128,7 +135,8 @@ def check(
     """Check outputs before they leave: do datasets evolved from them tell more about people in the data than about others?
 
     Every output gets a verdict of its own, and none stops another. Exit code 1 if one fails or is not assessed: an excess, a rule that fails
-    or is not assessed to the end, numbers that are not those of the data or were not reached, a result that cannot be read.
+    or is not assessed to the end, numbers that are not those of the data or were not reached, a result that cannot be read. Also with --mitigate: it is
+    about the outputs as they came.
     """
     from .._base.progress import progress_bar
     from .._base.runs import RunFacts
@@ -142,7 +150,7 @@ def check(
         cumulative=not no_cumulative, leave_one_out=leave_one_out, whole_runs=whole_runs, fold_of_fold=fold_of_fold, error_line=error_line, threshold=threshold,  # type: ignore[arg-type]
     )  # fmt: skip
     delivery = CheckDelivery(
-        json=json, html=html, confidential=confidential, record=record, acro_write_back=acro_write_back
+        json=json, html=html, confidential=confidential, record=record, acro_write_back=acro_write_back, mitigate=mitigate, write=write
     )
     for one in spec:
         delivery.check(one, released, data, policy, recipes)
@@ -202,6 +210,26 @@ def _show(result: CheckResult) -> None:
         typer.echo(line)
     if sentence := hold_back_sentence(result):
         typer.echo(sentence)
+    if result.mitigation is not None:
+        for line in mitigation_lines(result.mitigation):
+            typer.echo(line)
+
+
+def mitigation_lines(plan: MitigationPlan) -> list[str]:
+    """Return what a search for mitigations came to: what is done, what else would do, and what could not be mended."""
+    lines = ["", f"Mitigation: {plan.sentence}"]
+    for step in plan.steps:
+        now = "not published" if step.dropped else f"rules {step.before}, then {step.after}"
+        lines.append(f"- '{step.output}': {', then '.join(step.words)} ({now}; lost: {step.loss.share:.1%}, {step.loss.words})")
+    for one in plan.assessed:
+        risk = f"{one.risk:+.3f} ({_fixed(one.low)} to {_fixed(one.high)})" if isfinite(one.risk) else "not measured"
+        lines.append(f"- Marginal risk {risk}, {one.verdict}: {one.words}.")
+    others = [one for one in plan.options if not one.taken]
+    if others:
+        lines.append("What else would do, least loss first:")
+        lines += [f"- '{one.output}': {one.words} (rules {one.status}; lost: {one.loss.share:.1%}, {one.loss.words})" for one in others]
+    lines += [f"- Not mended: '{name}': {why}." for name, why in plan.not_mended.items()]
+    return lines
 
 
 def summary_lines(rows: Sequence[OutputSummary]) -> list[str]:

@@ -40,14 +40,14 @@ ABOUT: dict[str, tuple[str, ...]] = {
     ),
     MEASURE: (
         "keys", "key_sizes", "attackers", "holdout", "formula", "thorough", "repeats", "measures", "models", "tests", "parts", "max_excess", "policy", "released",
-        "only", "exclude", "rules_only", "syntheses", "holdout_share", "repeat_splits", "leave_one_out", "no_cumulative", "whole_runs", "fold_of_fold", "error_line",
+        "only", "exclude", "rules_only", "mitigate", "syntheses", "holdout_share", "repeat_splits", "leave_one_out", "no_cumulative", "whole_runs", "fold_of_fold", "error_line",
         "runs", "pairs", "box", "population", "targets", "shadows", "design", "features", "look", "learner", "ranking", "secret", "max_auc", "releases", "combine",
         "max_success", "at_least",
     ),
     PRIVACY: ("epsilon", "delta", "neighbours", "rows_per_person", "discover", "ledger", "dry_run", "threshold", "level", "rule", "new"),
     FILES: (
         "output", "model", "schema", "encoding", "delimiter", "decimal", "header", "comment", "table", "json", "html", "public", "confidential", "config",
-        "save_config", "record", "recipes", "acro_write_back", "data", "svg", "codebook", "title",
+        "save_config", "record", "recipes", "acro_write_back", "write", "data", "svg", "codebook", "title",
     ),
 }  # fmt: skip
 """What the other options are about; those that stand nowhere are advanced."""

@@ -13,13 +13,14 @@ from ..outputs.check.summary import hold_back
 from ..outputs.rules import RuleReport
 from ..outputs.rules.findings import Finding
 from .check_figures import counted, cumulative, error_lines, estimate, marginal, sides, sizes, without
+from .check_mitigation import mitigation_blocks
 from .sections import Block, Cell, Details, Listing, PageTable, Paragraph, Row, Section
 from .sentences import CHECK_GLOSSARY, CHECK_LIMITS
 
 __all__ = ["check_page", "hold_back_sentence", "rules_sentence"]
 
 ORDER = ("fail", "not assessed", "review", "pass")
-OPEN = frozenset(("summary", "verdict", "attribution"))
+OPEN = frozenset(("summary", "mitigation", "verdict", "attribution"))
 """Sections that stand open; the others are behind a line that opens them."""
 MOST_KEYS = 60
 MOST_WHY = 200
@@ -66,6 +67,8 @@ def check_page(result: CheckResult, title: str = "May these outputs leave?") -> 
         Section("verdict", "All together", _verdict(result)),
         Section("rules", "Rules of thumb", _rules(result.rules)),
     ]
+    if result.mitigation is not None:
+        sections.insert(1, Section("mitigation", "What would mend them", mitigation_blocks(result.mitigation)))
     if about.read:
         sections.insert(1, Section("read", "What was read", _read(result)))
     if result.all is not None:

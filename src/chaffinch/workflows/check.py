@@ -20,6 +20,7 @@ from ..outputs.check.printed import check_printed
 from ..outputs.check.settings import CheckStart, LeaveOneOut
 from ..outputs.document import Outputs
 from ..outputs.evolve import EngineName
+from ..outputs.mitigate import find_mitigations
 from ..outputs.records import TableCoder
 from ..outputs.rules import Policy
 from ..table import FileOptions, Schema, Table, read
@@ -86,6 +87,8 @@ def check(
     error_line: bool = False,
     threshold: int | None = None,
     acro_write_back: AnyPath | None = None,
+    mitigate: bool = False,
+    write: AnyPath | None = None,
     schema: Schema | AnyPath | None = None,
     seed: Seed = None,
     workers: int | None = None,
@@ -114,6 +117,9 @@ def check(
         that can be read.
     acro_write_back
         A folder for a copy of the ACRO folder, with the result as one more output and comments.
+    mitigate, write
+        Whether to look for the least change to outputs that do not pass after which they do (`result.mitigation`; the check of the changed outputs
+        is `result.mitigated`); and a new folder for the changed outputs, a document and CSV tables, which is written only if they pass.
     schema
         Of the data, as in `chaffinch.read`.
     keys, sensitive, key_sizes, syntheses, holdout_share, repeat_splits, engine, start, seconds, proposals, tolerance, tau, level
@@ -149,7 +155,10 @@ def check(
         leave_one_out=leave_one_out, whole_runs=whole_runs, fold_of_fold=fold_of_fold, error_line=error_line, threshold=threshold,
     )  # fmt: skip
     source = DataSource(data, schema)
-    delivery = CheckDelivery(record=record, acro_write_back=None if acro_write_back is None else Path(acro_write_back))
+    delivery = CheckDelivery(
+        record=record, acro_write_back=None if acro_write_back is None else Path(acro_write_back), mitigate=mitigate,
+        write=None if write is None else Path(write),
+    )  # fmt: skip
     one = outputs[0] if isinstance(outputs, Sequence) and not isinstance(outputs, str) and len(outputs) == 1 else outputs
     places = [Path(one) if isinstance(one, str | os.PathLike) else None for one in (one, released, data, policy, recipes)]
     delivery.check(*places)
@@ -178,7 +187,8 @@ def check_request(
     1. Read the records.
     2. Complete the request with what they say.
     3. Check the outputs.
-    4. Write what was asked for.
+    4. Look for mitigations, if asked for.
+    5. Write what was asked for.
     """
     delivery = delivery or CheckDelivery()
     if source.data is None:
@@ -198,6 +208,12 @@ def check_request(
     about = request.about(source.path.name if source.path is not None else None)
     rules = result.rules if request.files is None else request.files.with_beside(result.rules)
     result = replace(result, about=about, rules=rules, run=run or RunFacts())
+    if delivery.mitigate:
+        plan, mitigated = find_mitigations(
+            request.ready, data, settings, result, released=request.released_recipes, policy=request.policy, uncertain=request.uncertain,
+            seed=seed, workers=workers, progress=progress,
+        )  # fmt: skip
+        result = replace(result, mitigation=plan, mitigated=mitigated)
     return delivery.deliver(result, request, data)
 
 
@@ -209,6 +225,8 @@ def _without_records(
         raise InputError("The records behind the outputs are missing: --data FILE. Only output files of other programs can be looked at without.")
     if not settings.rules_only:
         raise InputError("Without the records behind the outputs only the rules can be asked: add --rules-only, or name the records: --data FILE.")
+    if delivery.mitigate:
+        raise InputError("--mitigate needs the records behind the outputs: --data FILE. Mitigated outputs are computed from them, and checked anew.")
     if delivery.record:
         raise InputError("--record needs the records behind the outputs: --data FILE. What was not compared with them is not recorded as released.")
     delivery.check_request(request)

@@ -21,6 +21,7 @@ from ..outputs.records import TableCoder, codes_of_table
 from ..outputs.rules.findings import ORDER
 from ..report.check import check_page, rules_sentence
 from .check_request import CheckRequest
+from .mitigated_outputs import check_new_folder, write_mitigated
 
 if TYPE_CHECKING:
     from ..outputs.columns import Codes
@@ -42,11 +43,18 @@ class CheckDelivery:
     record: bool = False  # Whether to add the outputs to the file of released ones, if they pass
     # A folder for a copy of the ACRO folder, with the result as one more output and comments; or that folder itself
     acro_write_back: Path | None = None
+    # mitigate, write: Whether to look for mitigations, and a new folder for the mitigated outputs, if they pass
+    mitigate: bool = False
+    write: Path | None = None
 
     def check(self, source: Path | None, released: Path | None, *inputs: Path | None) -> None:
         """Raise unless results can be written where they are asked to, and no input (`source`, the outputs, among them) is there."""
         if self.record and released is None:
             raise InputError("--record needs --released FILE: the file that the outputs are to be added to.")
+        if self.write is not None and not self.mitigate:
+            raise InputError("--write is for mitigated outputs: add --mitigate.")
+        if self.write is not None:
+            check_new_folder(self.write)
         wanted = (self.json, self.html, self.confidential, released if self.record else None)
         for one in (source, *inputs, None if self.record else released):
             check_outputs(one, *wanted)
@@ -93,6 +101,8 @@ class CheckDelivery:
             lines.append(f"Wrote {request.released_path}: these outputs are recorded as released.")
         elif self.record:
             lines.append(f"{request.released_path} is as it was: outputs are recorded only if they pass.")
+        if self.write is not None:
+            lines.append(write_mitigated(self.write, result, data))
         if self.json is not None:
             write_text(self.json, _text(result.to_dict(), indent=2))
             lines.append(f"Wrote {self.json}.")

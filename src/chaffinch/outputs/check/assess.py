@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from ...table import Table
     from ..records import TableCoder
 
-__all__ = ["check_recipes"]
+__all__ = ["check_recipes", "codes_of_records"]
 
 
 def check_recipes(
@@ -59,7 +59,7 @@ def check_recipes(
 
     # 1. Outputs, columns and records.
     outputs = OutputSet.of(recipes, released, settings, threshold)
-    codes, left_out = _codes(outputs.recipes.fields, data, recipes.fields)
+    codes, left_out = codes_of_records(outputs.recipes.fields, data, recipes.fields)
     outputs = replace(outputs, recipes=replace(outputs.recipes, fields=outputs.recipes.fields.counted(codes)))
 
     # 2. Published numbers and rules.
@@ -111,8 +111,8 @@ def check_recipes(
     )
 
 
-def _codes(fields: Fields, data: Table | TableCoder | Codes, own: Fields) -> tuple[Codes, float]:
-    """The records as codes of some columns, and the share of records that was left out; `own` are the columns of codes."""
+def codes_of_records(fields: Fields, data: Table | TableCoder | Codes, own: Fields) -> tuple[Codes, float]:
+    """Return the records as codes of some columns, and the share of records that was left out; `own` are the columns of codes."""
     if isinstance(data, np.ndarray):
         every = own.columns.check(data)
         return fields.columns.check(every[:, [own.position(name) for name in fields.names]]), 0.0

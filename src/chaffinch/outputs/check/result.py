@@ -18,6 +18,7 @@ from .assessment import CumulativeStage, Stage
 from .attribution import EnsembleTcap
 from .ensembles import OutputFit
 from .error_lines import ErrorLine
+from .mitigation import MitigationPlan
 from .settings import ResolvedSettings
 from .sizes import RiskBySize
 from .summary import OutputSummary, counted_words, summary_of
@@ -121,6 +122,8 @@ class CheckResult:
         About how many classes of people are given away.
     seconds
         How long it took.
+    mitigation, mitigated
+        What to change so that they pass, where that was asked for, and the check of the changed outputs.
     exposed, recipes, tcaps
         Those classes, which are confidential; the outputs; and by sensitive attribute, what the ensemble of each fold gives away. Not in
         plain data.
@@ -143,6 +146,8 @@ class CheckResult:
     seconds: float
     about: CheckAbout = field(default_factory=CheckAbout)
     run: RunFacts = field(default_factory=RunFacts)
+    mitigation: MitigationPlan | None = None
+    mitigated: CheckResult | None = None
     exposed: tuple[Exposed, ...] = ()
     recipes: Outputs | None = None
     tcaps: Mapping[str, tuple[EnsembleTcap, ...]] = field(default_factory=dict)
@@ -195,6 +200,7 @@ class CheckResult:
             **{name: shown_parts(getattr(self, name)) for name in PARTS},
             "rules": self.rules.to_dict(),
             "exposed_classes": self.exposed_classes,
+            **({} if self.mitigation is None else {"mitigation": self.mitigation.to_dict()}),
             "run": {**self.run.to_dict(), "seconds": self.seconds},
         }
 
@@ -219,6 +225,7 @@ class CheckResult:
             name: from_plain(kinds[name], plain.get(name), what=f"'{name}'")
             for name in ("verdict", *PARTS, "rules", "exposed_classes", "about", "run")
         }
+        parts["mitigation"] = from_plain(MitigationPlan | None, data.get("mitigation"), what="'mitigation'")  # type: ignore[arg-type]
         run = parts.pop("run")
         seconds = from_plain(float, run.pop("seconds", 0.0), what="'run.seconds'")
         return cls(**parts, seconds=seconds, run=from_plain(RunFacts, run, what="'run'"))

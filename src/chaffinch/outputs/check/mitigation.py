@@ -1,0 +1,159 @@
+"""How outputs that were held back can be published with less in them: what is done, what is lost, and how rules and measured risk stand before and after.
+
+Plain data: nothing here holds a level, a cell or a count under the threshold. The search that makes it is in `outputs.mitigate`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from ..._base.plain import Number, finite
+from ..rules.findings import Status
+
+__all__ = ["AssessedPlan", "Loss", "MitigationOption", "MitigationPlan", "MitigationStep"]
+
+
+@dataclass(frozen=True)
+class Loss:
+    """What is lost of an output: `share` of everything, 0 to 1; how many numbers it had and has; how far one that is left may be off, relative to itself.
+
+    Examples
+    --------
+    >>> Loss(0.25, 12, 12, withheld=3, records_covered=0.95).words
+    '3 of 12 numbers withheld; at least 95% of records covered'
+    """
+
+    share: float
+    numbers_before: int
+    numbers_after: int
+    withheld: int = 0
+    records_covered: float | None = None  # The share of records behind what is shown, rounded down; None where numbers are not of cells
+    largest_error: float = 0.0
+    decimals: int | None = None  # Decimals that are printed now, where they are fewer
+
+    @property
+    def words(self) -> str:
+        """The loss in words."""
+        if self.numbers_after == 0:
+            return "everything"
+        parts = []
+        if self.withheld:
+            parts.append(f"{self.withheld} of {self.numbers_before} numbers withheld")
+        if (fewer := self.numbers_before - self.numbers_after) > 0:
+            parts.append(f"{self.numbers_after} numbers instead of {self.numbers_before}")
+        elif fewer < 0:
+            parts.append(f"{self.numbers_after} numbers instead of {self.numbers_before}, coarser ones")
+        if self.records_covered is not None and self.withheld:
+            parts.append(f"at least {self.records_covered:.0%} of records covered")
+        if self.largest_error:
+            parts.append(f"a number may be off by up to {min(self.largest_error, 1.0):.1%} of itself")
+        return "; ".join(parts) or "next to nothing"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what JSON can hold."""
+        return {**asdict(self), "share": round(self.share, 4), "largest_error": round(self.largest_error, 4), "words": self.words}
+
+
+@dataclass(frozen=True)
+class MitigationOption:
+    """A way to publish an output with less in it that breaks no rule, and what is lost; `taken`: it is part of the plan.
+
+    `status` is what the rules say of the output then: beside the others where it was tried for rules between outputs, else by itself.
+    """
+
+    output: str
+    mitigation: str
+    words: str
+    status: Status
+    loss: Loss
+    taken: bool = False
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what JSON can hold."""
+        return {**asdict(self), "loss": self.loss.to_dict()}
+
+
+@dataclass(frozen=True)
+class MitigationStep:
+    """What is done to one output, one thing after the other, and what is lost of it in all; `dropped` where it is not published."""
+
+    output: str
+    words: tuple[str, ...]
+    before: Status
+    after: Status | None
+    loss: Loss
+    dropped: bool = False
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what JSON can hold."""
+        return {**asdict(self), "words": list(self.words), "loss": self.loss.to_dict()}
+
+
+@dataclass(frozen=True)
+class AssessedPlan:
+    """One measurement of the marginal risk of outputs: what was done to them, the verdict and the largest marginal risk with its interval."""
+
+    words: str
+    verdict: str
+    risk: Number
+    low: Number
+    high: Number
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what JSON can hold."""
+        return {**asdict(self), **{key: finite(getattr(self, key)) for key in ("risk", "low", "high")}}
+
+
+@dataclass(frozen=True)
+class MitigationPlan:
+    """What is done to outputs so that they pass, with the least loss that was found; they were checked anew, as a whole, by the same rules.
+
+    `steps` are what is done, `options` what else would mend each output, least loss first; `not_mended` has, by output, why nothing helps. `after` is the text of
+    the check of the mitigated outputs, `passed` its outcome; None and False where nothing is left to publish, or nothing was done. `assessed` are measurements
+    of the marginal risk, that of the outputs as they came first. `asked` is how often the rules were asked, `complete` whether that was often enough.
+    """
+
+    steps: tuple[MitigationStep, ...]
+    options: tuple[MitigationOption, ...]
+    not_mended: dict[str, str]
+    rules_before: Status
+    rules_after: Status | None
+    passed: bool
+    after: str | None
+    asked: int
+    complete: bool
+    assessed: tuple[AssessedPlan, ...] = ()
+
+    @property
+    def dropped(self) -> tuple[str, ...]:
+        """The outputs that are not published."""
+        return tuple(step.output for step in self.steps if step.dropped)
+
+    @property
+    def sentence(self) -> str:
+        """The outcome in a sentence."""
+        if not self.steps:
+            return "Nothing could be mended." if self.not_mended else "Nothing had to be mended."
+        done = f"{len(self.steps)} output{'' if len(self.steps) == 1 else 's'} changed" + (f", {len(self.dropped)} of them dropped" if self.dropped else "")
+        if self.after is None:
+            return f"{done}: nothing is left to publish."
+        verdict = "Checked anew as a whole, by the same rules" if self.passed else "That is not enough. Checked anew as a whole"
+        limit = "" if self.complete else " Not everything was tried: the limit of work was reached."
+        return f"{done}. {verdict}: {self.after}{limit}"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what may leave: no level, no cell, no count under the threshold."""
+        return {
+            "passed": self.passed,
+            "sentence": self.sentence,
+            "rules_before": self.rules_before,
+            "rules_after": self.rules_after,
+            "after": self.after,
+            "steps": [step.to_dict() for step in self.steps],
+            "options": [option.to_dict() for option in self.options],
+            "not_mended": dict(self.not_mended),
+            "assessed": [one.to_dict() for one in self.assessed],
+            "asked": self.asked,
+            "complete": self.complete,
+        }

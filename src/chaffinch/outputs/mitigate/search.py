@@ -1,0 +1,317 @@
+"""Look for the least change to outputs after which the rules pass, and the measured risk is no excess, of all of them together.
+
+1. Each output that breaks a rule by itself: the least loss that mends it, beside what is out already.
+2. Rules between outputs: as long as some are broken, the change to one of the outputs they name that mends most at the least loss.
+3. The whole anew: every rule on all outputs, by `check_recipes`, and where a risk was measured and was an excess, again on the mitigated ones; if it still is,
+   the output that adds most to it is changed by more, a few times at most, as each measurement takes as long as the check did, and then dropped.
+
+It is a search that takes the best next step, not one that proves that no smaller change would do; of a single table's cells that is tried (`suppressing`). How often
+the rules may be asked is limited, and whether the limit was reached is said. Dropping an output is always the last way.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+from ..._base.progress import Progress, silent
+from ..._base.seeds import Seed
+from ..check.assess import check_recipes, codes_of_records
+from ..check.mitigation import AssessedPlan, Loss, MitigationOption, MitigationPlan, MitigationStep
+from ..check.output_set import OutputSet
+from ..check.result import CheckResult
+from ..check.settings import CheckSettings
+from ..columns import Codes
+from ..document import Outputs
+from ..kinds.base import OutputSpec
+from ..rules import Policy, RuleReport
+from ..rules.findings import Status
+from .base import MITIGATIONS, MitigatedForm, Mitigation, RuleTrial, bad_findings
+from .loss import everything, loss_of
+
+if TYPE_CHECKING:
+    from ...table import Table
+    from ..records import TableCoder
+
+__all__ = ["MOST_ASKED", "MOST_ASSESSED", "find_mitigations"]
+
+MOST_ASKED = 600
+"""How often the rules are asked at most."""
+
+MOST_ASSESSED = 3
+"""How often the marginal risk of mitigated outputs is measured at most."""
+
+LEAST_LOSS = (0.1, 0.4)
+"""The least loss of the output that adds most to the risk, at each attempt: measurements are too dear for small steps. After these it is dropped."""
+
+DROP = "drop"
+"""What not publishing an output is called."""
+
+ROUNDS = 12
+"""Changes that are made for rules between outputs at most."""
+
+
+@dataclass(frozen=True)
+class _Found:
+    """A form of an output that is worth having."""
+
+    mitigation: str
+    form: MitigatedForm | None  # None: dropped
+    loss: Loss
+    status: Status
+    output: str
+    bad: int = 0  # Rules that fail or are not assessed with it
+    reviews: int = 0  # Rules that a person has to look at with it, and had not before
+
+    @property
+    def order(self) -> tuple[int, bool, float, int]:
+        """What is better comes first: fewer broken rules, nothing new for a person to look at, less lost."""
+        return self.bad, self.reviews > 0, self.loss.share, self.loss.withheld
+
+    @property
+    def words(self) -> str:
+        return "not published" if self.form is None else self.form.words
+
+
+@dataclass(eq=False)
+class _State:
+    """The outputs as they stand, what was done to each, and what was tried."""
+
+    trial: RuleTrial
+    original: Mapping[str, OutputSpec]
+    current: dict[str, OutputSpec]
+    taken: dict[str, list[_Found]] = field(default_factory=dict)
+    tried: dict[tuple[str, str], _Found] = field(default_factory=dict)
+    reviewed: Mapping[str, set[str]] = field(default_factory=dict)  # By output, the rules that a person had to look at before
+
+    def take(self, found: _Found, *, anew: bool = False) -> None:
+        """Put a form in the place of its output; `anew`: it was made of the output as it came, so what was done before is undone."""
+        if anew:
+            self.taken.pop(found.output, None)
+        self.taken.setdefault(found.output, []).append(found)
+        self.tried.setdefault((found.output, found.words), found)
+        if found.form is None:
+            del self.current[found.output]
+        else:
+            self.current[found.output] = found.form.recipe
+        self.trial.outputs = Outputs(self.trial.outputs.fields, tuple(self.current.values()))
+
+    def report(self) -> RuleReport | None:
+        return self.trial.report(list(self.current.values())) if self.current else None
+
+
+def find_mitigations(
+    recipes: Outputs, data: Table | TableCoder | Codes, settings: CheckSettings, result: CheckResult, *, released: Outputs | None = None,
+    policy: Policy | None = None, uncertain: Mapping[str, str] | None = None, seed: Seed = None, workers: int | None = None,
+    most_asked: int = MOST_ASKED, most_assessed: int = MOST_ASSESSED, progress: Progress = silent,
+) -> tuple[MitigationPlan, CheckResult | None]:  # fmt: skip
+    """Return what to change of outputs that a check held back, so that they pass, and the check of the changed ones; `result` is the first check, the rest
+    what it was made of. The check is None where nothing was changed, or nothing is left."""
+    policy = policy or Policy()
+    outputs = OutputSet.of(recipes, released, settings, settings.least_shown(policy))
+    codes, _ = codes_of_records(outputs.recipes.fields, data, recipes.fields)
+    fields = outputs.recipes.fields.counted(codes)
+    every = replace(outputs.recipes, fields=fields)
+    old = every.only(outputs.old) if outputs.old else None
+    not_mended = _not_mended(result, uncertain or {})
+    trial = RuleTrial(every.only(outputs.new), codes, policy, old, most_asked)
+    specs = {one.name: one for one in trial.outputs.outputs}
+    reviewed = {name: {one.rule for one in result.rules.of(name) if one.status == "review"} for name in specs}
+    state = _State(trial, specs, dict(specs), reviewed=reviewed)
+    progress("mitigations", 0.0)
+    _mend_alone(state, not_mended)
+    _mend_together(state, not_mended)
+    if not state.taken and _excess(result):
+        _mend_risk(state, result, not_mended, 0)
+
+    def check() -> CheckResult | None:
+        """The outputs as they stand, by everything that the first check was made of; None where none are left or none changed."""
+        if not state.current or not state.taken:
+            return None
+        left = Outputs(fields, tuple(state.current.values()))
+        asked = _still_asked(left, released, settings)
+        return check_recipes(left, data, asked, released=released, policy=policy, uncertain=uncertain, seed=seed, workers=workers, progress=progress)
+
+    after = check()
+    assessed = [] if settings.rules_only else [_assessed("as they came", result)]
+    while after is not None and not settings.rules_only:
+        assessed.append(_assessed(_done(state), after))
+        if not _excess(after) or len(assessed) > most_assessed or not _mend_risk(state, after, not_mended, len(assessed) - 1):
+            break
+        after = check()
+    progress("done", 1.0)
+    return _plan(state, result, after, tuple(assessed), not_mended), after
+
+
+def _not_mended(result: CheckResult, uncertain: Mapping[str, str]) -> dict[str, str]:
+    """Outputs of which nothing is tried, and why."""
+    reasons = {one.name: "its published numbers are not those of the data" for one in result.outputs if one.consistent is False and not one.released}
+    reasons |= {name: f"nothing but the rules can be said of it: {why}" for name, why in uncertain.items()}
+    return reasons | {one.name: f"it could not be read: {one.reason}" for one in result.about.skipped}
+
+
+def _mend_alone(state: _State, not_mended: Mapping[str, str]) -> None:
+    for name, output in list(state.current.items()):
+        state.trial.together = False
+        if name not in not_mended and bad_findings(state.trial.judge(output), name):
+            state.take(min(_options(state, output), key=lambda one: one.order))
+
+
+def _options(state: _State, output: OutputSpec) -> list[_Found]:
+    """Forms of an output that break no rule by themselves, beside what is out already: of each series the first that leaves nothing more for a person to look
+    at, and the first that does; dropping it among them."""
+    state.trial.together = False
+    good = []
+    for mitigation in MITIGATIONS:
+        for series in mitigation.series(output, state.trial):
+            reviewed = False
+            for form in series:
+                if state.trial.exhausted:
+                    break
+                found = _judged(state, mitigation, form, state.trial.judge(form.recipe))
+                if found is None or found.bad or (found.reviews and reviewed):
+                    continue
+                good.append(found)
+                reviewed = True
+                if not found.reviews:
+                    break
+    return [*good, _dropped(state, output.name)]
+
+
+def _judged(state: _State, mitigation: Mitigation, form: MitigatedForm, report: RuleReport, *, keep: bool = True) -> _Found | None:
+    """A form with what the rules say of it; None where it cannot be computed."""
+    loss = loss_of(state.original[form.recipe.name], form.recipe, state.trial)
+    if loss is None:
+        return None
+    name = form.recipe.name
+    reviews = len({one.rule for one in report.of(name) if one.status == "review"} - state.reviewed.get(name, set()))
+    found = _Found(mitigation.name, form, loss, report.status(name), name, len(bad_findings(report)), reviews)
+    if keep and found.status in ("pass", "review"):
+        state.tried.setdefault((name, form.words), found)
+    return found
+
+
+def _dropped(state: _State, name: str) -> _Found:
+    return _Found(DROP, None, everything(state.original[name], state.trial), "pass", name)
+
+
+def _mend_together(state: _State, not_mended: Mapping[str, str]) -> None:
+    state.trial.together = True
+    for _ in range(ROUNDS):
+        report = state.report()
+        bad = [] if report is None else bad_findings(report)
+        names = [name for name in dict.fromkeys(name for one in bad for name in one.names) if name in state.current and name not in not_mended]
+        ways = [way for name in names for way in _together(state, state.current[name], len(bad))]
+        if not ways:
+            return
+        state.take(min(ways, key=lambda one: one.order))
+
+
+def _together(state: _State, output: OutputSpec, before: int) -> list[_Found]:
+    """Forms of an output after which fewer rules are broken by all outputs: of each series up to the first that breaks none; dropping it among them."""
+    out = []
+    for mitigation in MITIGATIONS:
+        for series in mitigation.series(output, state.trial):
+            for form in series:
+                if state.trial.exhausted:
+                    break
+                found = _judged(state, mitigation, form, state.trial.judge(form.recipe))
+                if found is not None and found.bad < before:
+                    out.append(found)
+                    if not found.bad and not found.reviews:
+                        break
+    others = [one for one in state.current.values() if one.name != output.name]
+    left = len(bad_findings(state.trial.report(others))) if others else 0
+    return [*out, replace(_dropped(state, output.name), bad=left)] if left < before else out
+
+
+def _excess(result: CheckResult) -> bool:
+    return result.verdict.word == "excess found"
+
+
+def _still_asked(outputs: Outputs, released: Outputs | None, settings: CheckSettings) -> CheckSettings:
+    """The settings, without keys and sensitive attributes that no output is about any more; rules alone where none are left."""
+    from ..document import named_columns
+
+    if settings.rules_only:
+        return settings
+    every = outputs if released is None else released.including(outputs)
+    seen = set(named_columns([one.to_dict() for one in every.outputs], every.fields.names))
+    keys, sensitive = ([name for name in some if name in seen] for some in (settings.keys, settings.sensitive))
+    sizes = settings.key_sizes
+    if not keys or not sensitive:
+        return replace(settings, keys=(), sensitive=(), rules_only=True, key_sizes=None)
+    if sizes is not None:
+        sizes = min(sizes[0], len(keys)), min(sizes[1], len(keys))
+    return replace(settings, keys=keys, sensitive=sensitive, key_sizes=sizes)
+
+
+def _done(state: _State) -> str:
+    return "; ".join(f"'{name}': {', then '.join(one.words for one in every)}" for name, every in state.taken.items())
+
+
+def _assessed(words: str, plan: CheckResult) -> AssessedPlan:
+    measures = () if plan.all is None else plan.all.measures
+    known = [one.marginal for one in measures if math.isfinite(one.marginal.value)]
+    worst = max(known, key=lambda one: one.value, default=None)
+    if worst is None:
+        return AssessedPlan(words, plan.verdict.text, math.nan, math.nan, math.nan)
+    return AssessedPlan(words, plan.verdict.text, worst.value, worst.low, worst.high)
+
+
+def _mend_risk(state: _State, result: CheckResult, not_mended: Mapping[str, str], attempt: int) -> bool:
+    """Change the output that adds most to the risk, by more with each attempt, and drop it at the last; whether there was a way."""
+    rows = [row for row in result.summary if row.output in state.current and row.output not in not_mended]
+    known = {row.output: row.marginal.value for row in rows if row.marginal is not None and math.isfinite(row.marginal.value)}
+    if not known:
+        return False
+    name = max(known, key=lambda one: known[one])
+    ways = []
+    if attempt < len(LEAST_LOSS):
+        ways = [one for one in _every_way(state, state.original[name]) if one.loss.share >= LEAST_LOSS[attempt] and not one.bad]
+    state.take(min([*ways, _dropped(state, name)], key=lambda one: one.order), anew=True)
+    _mend_together(state, not_mended)
+    return True
+
+
+def _every_way(state: _State, output: OutputSpec) -> Iterator[_Found]:
+    """All forms of an output, with what the rules say of each by itself."""
+    state.trial.together = False
+    for mitigation in MITIGATIONS:
+        for series in mitigation.series(output, state.trial):
+            for form in series:
+                if state.trial.exhausted:
+                    return
+                if (found := _judged(state, mitigation, form, state.trial.judge(form.recipe), keep=False)) is not None:
+                    yield found
+
+
+def _plan(
+    state: _State, result: CheckResult, after: CheckResult | None, assessed: tuple[AssessedPlan, ...], not_mended: Mapping[str, str]
+) -> MitigationPlan:
+    steps = []
+    for name, every in state.taken.items():
+        last, report = every[-1], None if after is None else after.rules
+        gone = name not in state.current
+        status = None if gone or report is None else report.status(name)
+        steps.append(MitigationStep(name, tuple(one.words for one in every), result.rules.status(name), status, last.loss, gone))
+    steps.sort(key=lambda step: step.loss.share)
+    chosen = {(one.output, one.words) for every in state.taken.values() for one in every}
+    options = [
+        MitigationOption(one.output, one.mitigation, one.words, one.status, one.loss, key in chosen)
+        for key, one in state.tried.items()
+    ]
+    names = list(state.original)
+    options.sort(key=lambda one: (names.index(one.output), one.loss.share, one.words))
+    left = dict(not_mended.items())
+    final_rules = after.rules if after is not None else None if state.taken else result.rules
+    bad = [] if final_rules is None else bad_findings(final_rules)
+    for one in bad:
+        for name in one.names:
+            left.setdefault(name, f"{one.rule}: nothing that was tried mends it")
+    worst, text, passed = (None, None, False) if after is None else (after.rules.worst, after.text, after.passed)
+    return MitigationPlan(
+        tuple(steps), tuple(options), left, result.rules.worst, worst, passed, text, state.trial.asked, not state.trial.exhausted, assessed
+    )

@@ -1,0 +1,156 @@
+"""The search: what it takes mends the rules of all outputs together, at the least loss of what it lists, and what it cannot mend is said."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from chaffinch.outputs.rules import Policy
+from chaffinch.workflows.check import check
+
+
+def document(*outputs):
+    return {"format": "chaffinch-outputs", "version": 1, "outputs": list(outputs)}
+
+
+def frame(counts, names=("x", "y")):
+    rows = [place for place in np.ndindex(*np.shape(counts)) for _ in range(int(np.asarray(counts)[place]))]
+    return pd.DataFrame({name: [f"{name}{row[k]}" for row in rows] for k, name in enumerate(names[: np.ndim(counts)])})
+
+
+TABLE = {"name": "t", "kind": "table", "by": ["x", "y"]}
+COUNTS = [[40, 30, 25], [35, 4, 28], [22, 31, 45]]
+
+
+def mended(*outputs, data=None, **options):
+    return check(document(*outputs), frame(COUNTS) if data is None else data, rules_only=True, mitigate=True, **options)
+
+
+def test_outputs_that_pass_are_left_alone():
+    result = mended({**TABLE, "by": ["x"]})
+    assert result.passed
+    assert (result.mitigation.steps, result.mitigation.sentence, result.mitigated) == ((), "Nothing had to be mended.", None)
+
+
+def test_a_small_cell_is_mended_with_the_least_loss_and_checked_anew():
+    result = mended({**TABLE, "margins": True})
+    plan = result.mitigation
+    assert not result.passed
+    assert plan.passed
+    assert result.mitigated.passed
+    assert (plan.rules_before, plan.rules_after) == ("fail", "pass")
+    (step,) = plan.steps
+    clean = [one for one in plan.options if one.status == "pass"]
+    assert step.loss.share == min(one.loss.share for one in clean)
+    assert [one.loss.share for one in plan.options] == sorted(one.loss.share for one in plan.options)
+    assert [one.words for one in plan.options if one.taken] == list(step.words)
+    kinds = {one.mitigation for one in plan.options}
+    assert {"round", "suppress", "band"} <= kinds
+
+
+def test_every_option_that_is_listed_breaks_no_rule_when_asked_again():
+    """The same outputs with one cell withheld and its three corners: checked by themselves, from numbers that are typed in."""
+    plan = mended({**TABLE, "margins": True}).mitigation
+    (suppressed,) = [one for one in plan.options if one.mitigation == "suppress"]
+    assert suppressed.loss.withheld == 4
+    counts = [[40, 30, 25, 95], [35, "?", "?", 67], [22, "?", "?", 98], [97, 65, 98, 260]]
+    typed = check(document({**TABLE, "margins": True, "counts": counts}), frame(COUNTS), rules_only=True)
+    assert typed.passed
+
+
+def test_two_tables_that_differ_by_few_people():
+    data = frame(COUNTS)
+    data["z"] = ["in"] * (len(data) - 3) + ["out"] * 3
+    every = {"name": "all", "kind": "table", "by": ["x"]}
+    result = mended(every, {**every, "name": "most", "where": "z == 'in'"}, data=data)
+    assert any(one.rule == "differencing" and one.status == "fail" for one in result.rules)
+    assert result.mitigation.passed
+    assert len(result.mitigation.steps) == 1  # one of the two is enough
+    assert not any(one.status == "fail" for one in result.mitigated.rules)
+
+
+def test_what_was_released_before_is_reckoned_with_and_not_changed(tmp_path):
+    data = frame(COUNTS)
+    data["z"] = ["in"] * (len(data) - 3) + ["out"] * 3
+    every = {"name": "all", "kind": "table", "by": ["x"]}
+    released = tmp_path / "released.json"
+    first = check(document(every), data, rules_only=True, released=released, record=True)
+    assert first.passed
+    before = released.read_text()
+    result = mended({**every, "name": "most", "where": "z == 'in'"}, data=data, released=released)
+    assert result.mitigation.passed
+    assert [step.output for step in result.mitigation.steps] == ["most"]
+    assert released.read_text() == before
+    assert json.loads(before)
+
+
+def test_a_model_that_nothing_mends_is_dropped_and_the_rest_stands():
+    rng = np.random.default_rng(1)
+    data = pd.DataFrame({"g": ["a"] * 40 + ["b"] * 38 + ["c"] * 2, "v": rng.integers(0, 50, 80)})
+    model = {"name": "model", "kind": "ols", "formula": "v ~ C(g)"}
+    result = mended(model, {"name": "mean", "kind": "mean", "of": "v", "decimals": 1}, data=data)
+    plan = result.mitigation
+    assert result.rules.status("model") == "fail"
+    assert plan.dropped == ("model",)
+    assert [one.name for one in result.mitigated.outputs] == ["mean"]
+    assert plan.steps[-1].loss.words == "everything"
+    assert plan.passed
+
+
+def test_nothing_left_to_publish_is_said():
+    data = pd.DataFrame({"x": ["a"] * 4 + ["b"] * 3, "w": ["c"] * 7})
+    result = mended({"name": "t", "kind": "table", "by": ["x"], "percentages": "all", "decimals": 0}, data=data, policy=Policy(threshold=8))
+    assert result.mitigation.dropped == ("t",)
+    assert result.mitigation.sentence == "1 output changed, 1 of them dropped: nothing is left to publish."
+    assert not result.mitigation.passed
+
+
+def test_numbers_that_are_not_the_datas_are_not_mended():
+    wrong = [[41, 30, 25], [35, 4, 28], [22, 31, 45]]
+    result = mended({**TABLE, "counts": wrong})
+    assert result.mitigation.not_mended == {"t": "its published numbers are not those of the data"}
+    assert result.mitigation.steps == ()
+    assert result.mitigation.sentence == "Nothing could be mended."
+
+
+def test_no_level_and_no_cell_is_in_what_leaves():
+    data = frame(COUNTS).replace({"x1": "secretlevel"})
+    result = mended({**TABLE, "margins": True}, data=data)
+    assert "secretlevel" not in json.dumps(result.mitigation.to_dict())
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_what_is_taken_passes_on_random_tables(seed):
+    rng = np.random.default_rng(seed)
+    counts = rng.integers(0, 40, (3, 4))
+    tables = [{**TABLE, "margins": True}, {"name": "x", "kind": "table", "by": ["x"]}, {"name": "n", "kind": "table", "by": ["y"], "margins": True}]
+    result = mended(*tables, data=frame(counts))
+    if not result.passed:
+        assert result.mitigation.passed
+        assert not any(one.status in ("fail", "not assessed") for one in result.mitigated.rules)
+
+
+@pytest.mark.slow  # four measurements
+def test_an_excess_is_mended_in_a_few_measurements():
+    """Every person's combination is published: the rules are told to say nothing, so that the measured risk alone speaks."""
+    rng = np.random.default_rng(3)
+    n = 160
+    data = pd.DataFrame({"age": rng.integers(20, 50, n), "area": rng.choice(list("abcdef"), n), "ill": rng.choice(["no", "yes"], n)})
+    lax = Policy(threshold=1, zeros_are_disclosive=False, differencing=False, name="lax")
+    outputs = document({"name": "fine", "kind": "table", "by": ["age", "area", "ill"]}, {"name": "coarse", "kind": "table", "by": ["area", "ill"]})
+    result = check(
+        outputs, data, keys=["age", "area"], sensitive=["ill"], key_sizes=(2, 2), syntheses=4, whole_runs=0, seed=1, workers=1, policy=lax, mitigate=True,
+        proposals=10_000,
+    )  # fmt: skip
+    assert result.verdict.word == "excess found"
+    plan = result.mitigation
+    assert 2 <= len(plan.assessed) <= 4
+    assert plan.assessed[0].words == "as they came"
+    assert plan.assessed[1].risk < plan.assessed[0].risk
+    assert not plan.assessed[-1].risk > 0  # nothing is attributed once it is dropped, if not before
+    assert [step.output for step in plan.steps] == ["fine"]
+    assert plan.passed == result.mitigated.passed
+    assert result.mitigated.verdict.word != "excess found"
