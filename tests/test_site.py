@@ -143,7 +143,34 @@ def test_every_picture_is_shown_somewhere() -> None:
     assert [picture.name for picture in sorted((DOCS / "images").iterdir()) if picture.name not in shown] == []
 
 
-# (c) The built pages: what the build checks in them, and the search.
+# (c) The page that compares shows figures that were measured.
+
+
+def figures_without_source(page: str, root: Path) -> list[str]:
+    """Return the numbers of a page's tables that stand in none of the CSV files that their section names, decimals as printed."""
+    faults = []
+    for section in re.split(r"^(?=##+ )", page, flags=re.MULTILINE):
+        sources = re.findall(r"`([\w/]+\.csv)`", section)
+        cells = {cell for source in sources for cell in re.split(r'[,"\n]', (root / source).read_text("utf-8"))}
+        rows = re.findall(r"^\|(?!---)(.+)\|$", section, flags=re.MULTILINE) if sources else []
+        numbers = {cell.strip() for row in rows for cell in row.split("|") if re.fullmatch(r"\d+\.\d+", cell.strip())}
+        faults += [f"{section.splitlines()[0]}: {number}" for number in sorted(numbers - cells)]
+    return faults
+
+
+def test_a_planted_figure_is_found(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("how,s\nours,0.25\n")
+    page = "# Page\n\n## Speed\n\nFrom `a.csv`.\n\n| | s |\n|---|---:|\n| ours | 0.25 |\n| theirs | 0.75 |\n"
+    assert figures_without_source(page, tmp_path) == ["## Speed: 0.75"]
+
+
+def test_figures_that_compare_stand_in_the_results() -> None:
+    page = text_of("docs", "compared.md")
+    assert len(re.findall(r"`[\w/]+\.csv`", page)) >= 8
+    assert figures_without_source(page, ROOT) == []
+
+
+# (d) The built pages: what the build checks in them, and the search.
 
 
 def test_the_check_of_built_pages_finds_planted_faults(tmp_path: Path) -> None:
