@@ -167,6 +167,31 @@ def test_start_up_loads_nothing_heavy(arguments: tuple[str, ...]) -> None:
     assert loaded & HEAVY == set()
 
 
+CMC = str(ROOT / "examples" / "data" / "cmc.csv")
+OUTPUTS = str(ROOT / "examples" / "outputs" / "check_cmc.toml")
+SLOW_TO_LOAD = HEAVY | {"numpy", "pyarrow", "jinja2", "narwhals", "rich", "starlette", "statsmodels", "opendp", "chaffinch.risk", "chaffinch.utility", "chaffinch.report"}
+
+
+@pytest.mark.parametrize(
+    ("command", "needed"),
+    [
+        (("--version",), set()),
+        (("schema", CMC, "-o", "cmc.toml"), {"numpy", "pyarrow", "numba"}),
+        (("plan", CMC, "--schema", CMC.replace(".csv", "_declared.toml"), "--epsilon", "1"), {"numpy", "pyarrow", "rich"}),
+        (("synth", CMC, "-o", "synthetic.csv", "--quiet"), {"numpy", "pyarrow", "numba"}),
+    ],
+)
+def test_a_command_loads_what_it_needs(command: tuple[str, ...], needed: set[str], tmp_path: Path) -> None:
+    """Import sets, not times: a command that comes to load more is noticed here. `scipy` alone is a name and a version, which numba asks for."""
+    code = (
+        "import sys; sys.argv[0] = 'chaffinch'\nfrom chaffinch.cli import main\ntry:\n    main()\nexcept SystemExit as end:\n    assert not end.code, end.code\n"
+        f"print('loaded', *(n for n in {sorted(SLOW_TO_LOAD)} if n in sys.modules), *(n for n in sys.modules if n in ('scipy.linalg', 'scipy.special', 'scipy.stats')))"
+    )
+    run = [python("-c", code, *command, cwd=tmp_path) for _ in range(2)][1]  # the first one may compile
+    loaded = set(run.stdout.splitlines()[-1].split()[1:]) - {"scipy"}
+    assert loaded <= needed, run.stderr
+
+
 # (c) The papers name what there is.
 
 

@@ -118,7 +118,7 @@ def test_no_output_may_be_the_input_or_another_output(data, tmp_path):
 def test_the_original_is_keyed_once_whatever_is_drawn(run_here, data, tmp_path, monkeypatch, method):
     """Three batches a synthesis, two syntheses: no work on the original for each; the shares are those of whole tables, also where a model cuts numbers finer."""
     from chaffinch.risk.attribution.classes import class_ids
-    from chaffinch.risk.attribution.equal import KeyedRows
+    from chaffinch.stats.equal import KeyedRows
 
     keyed, looked_up = [], []
     of, holds = KeyedRows.of_codes, KeyedRows.holds_codes

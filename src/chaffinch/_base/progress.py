@@ -11,6 +11,8 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from .compiled import told_of_compiling
+
 if TYPE_CHECKING:
     from rich.console import Console
 
@@ -131,11 +133,11 @@ def progress_bar(*, quiet: bool = False, console: Console | None = None, plain: 
     """Give a `Progress` that draws a bar on standard error when a terminal watches; otherwise `plain` lines of a long run, or nothing.
 
     The bar is of what is being done, the clock beside it of the whole run: it goes on from one stage to the next, and while a stage
-    reports nothing. What is left is of what is being done, told from the part that is done. Where a program that started this one named a file for
-    it (`WRITTEN_TO`), that is kept up to date instead.
+    reports nothing. What is left is of what is being done, told from the part that is done. A run that has to compile says so in a line above
+    the bar. Where a program that started this one named a file for it (`WRITTEN_TO`), that is kept up to date instead.
     """
     if written := os.environ.get(WRITTEN_TO):
-        with progress_file(written) as show_file:
+        with progress_file(written) as show_file, told_of_compiling(lambda sentence: show_file(sentence.rstrip("."), -1)):
             yield show_file
         return
     if quiet or not (sys.stderr.isatty() if console is None else console.is_terminal or console.is_jupyter):
@@ -176,4 +178,5 @@ def progress_bar(*, quiet: bool = False, console: Console | None = None, plain: 
             task.total = 1.0 if share >= 0 else None  # set here: to `update`, a total of None is the total as it was
             bar.update(task.id, description=stage, completed=max(share, 0.0))
 
-        yield show
+        with told_of_compiling(bar.console.print):
+            yield show

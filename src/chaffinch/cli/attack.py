@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 import typer
 
 from .._base.errors import InputError, unknown_name
+from .arrow import start_arrow
 from .config import configurable
 from .help import RegistryCommand
 from .options import (
@@ -28,7 +29,6 @@ from .options import (
     reading_of,
     run_facts,
     show_table,
-    start_arrow,
     write_confidential,
     write_json,
 )  # fmt: skip

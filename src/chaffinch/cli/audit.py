@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from .._base.errors import InputError, unknown_name
+from .arrow import start_arrow
 from .options import (
     HtmlOut,
     JsonOut,
@@ -25,7 +26,6 @@ from .options import (
     reading_of,
     run_facts,
     show_table,
-    start_arrow,
     write_json,
 )  # fmt: skip
 

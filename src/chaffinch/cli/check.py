@@ -142,7 +142,8 @@ def check(
     from .._base.runs import RunFacts
     from ..outputs.check import CheckSettings
     from ..workflows.check import CheckDelivery, CheckRequest, DataSource, check_request
-    from .options import key_sizes_of, names_of, run_facts, start_arrow, without_warnings
+    from .arrow import start_arrow
+    from .options import key_sizes_of, names_of, run_facts, without_warnings
 
     settings = CheckSettings(
         keys=names_of(keys), sensitive=names_of(sensitive), rules_only=rules_only, key_sizes=key_sizes_of(key_sizes), syntheses=syntheses, holdout_share=holdout_share,

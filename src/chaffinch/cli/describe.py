@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
+from .arrow import start_arrow
 from .options import (
     Cache,
     ClusterEngine,
@@ -20,7 +21,6 @@ from .options import (
     reading_of,
     show_notes,
     show_table,
-    start_arrow,
     write_json,
 )
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
@@ -17,11 +17,12 @@ from ..synth import Settings
 from ..table import Note, Schema, Table
 from ..table.engine import HELD, EngineChoice
 from ..table.sources import expected_shape
-from ..utility import UtilitySettings
-from ..utility.metric import asked_metrics
 from ..workflows.running import Observer
 from ..workflows.synthesise import ReadSettings
 from .options import show_notes
+
+if TYPE_CHECKING:
+    from ..utility import UtilitySettings
 
 __all__ = ["START", "DrawingSpeaker", "Speaker", "Work", "drawing_seconds", "say_drawing", "say_measuring", "say_work"]
 
@@ -113,6 +114,8 @@ def say_drawing(n_rows: int, schema: Schema, outputs: Sequence[Path]) -> None:
 
 def say_measuring(n_rows: int, schema: Schema, settings: UtilitySettings) -> None:
     """Say how long measuring will take where support vector machines make it long."""
+    from ..utility.metric import asked_metrics
+
     if "delta" not in asked_metrics(settings.measures, thorough=settings.thorough):
         return
     repeats = settings.splits

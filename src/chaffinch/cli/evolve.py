@@ -72,7 +72,8 @@ def evolve(
     from .._base.runs import RunFacts
     from ..outputs.limits import check_copies
     from ..workflows.writing import copy_paths
-    from .options import run_facts, start_arrow, write_json
+    from .arrow import start_arrow
+    from .options import run_facts, write_json
 
     check_copies(copies)
     paths = copy_paths(output, copies)

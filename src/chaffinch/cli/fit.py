@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from .arrow import start_arrow
 from .options import (
     Cache,
     ClusterEngine,
@@ -22,7 +23,6 @@ from .options import (
     ledger_allows,
     reading_of,
     show_promise,
-    start_arrow,
     write_json,
 )  # fmt: skip
 from .settings import Choice, choose

@@ -29,7 +29,7 @@ __all__ = [
     "LedgerIn", "MaxExcess", "Measures", "Models", "Personal", "Place", "PublicOut", "Quiet", "Rare", "Repeats", "RowCount", "SampleRows", "SchemaIn", "SvmRows", "Synth", "TableName",
     "TcapConvention", "Thorough", "Threads", "Threshold", "TimeLimit", "Tolerance", "Verbose", "check_outputs", "chosen_engine", "columns_that_fit", "command_line", "console", "decisions_of", "expanded",
     "file_options", "key_sizes_of", "ledger_allows", "names_of", "number", "plain_delimiter", "reading_of", "row_count", "run_facts", "show_lines", "show_notes", "show_promise",
-    "show_table", "start_arrow", "without_warnings", "write_confidential", "write_json",
+    "show_table", "without_warnings", "write_confidential", "write_json",
 ]  # fmt: skip
 
 Input = Annotated[
@@ -303,27 +303,6 @@ def run_facts() -> dict[str, Any]:
 
 
 # Files.
-
-
-def start_arrow(threads: int | None) -> None:
-    """Keep Arrow to the number of threads asked for, and let it look for pandas while Ctrl-C waits.
-
-    Arrow imports pandas, where it is installed, at the first array it makes, and swallows every exception then.
-    """
-    import signal
-
-    import pyarrow as pa
-
-    from .._base.threads import thread_count
-
-    held = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT}) if hasattr(signal, "pthread_sigmask") else None
-    try:
-        pa.array([0])
-    finally:
-        if held is not None:
-            signal.pthread_sigmask(signal.SIG_SETMASK, held)
-    if threads is not None:
-        pa.set_cpu_count(thread_count(threads))
 
 
 def chosen_engine(engine: str, paths: Sequence[Path], reading: ReadSettings, *, quiet: bool) -> EngineChoice:

@@ -127,7 +127,8 @@ def risk(
     """
     from .._base.progress import progress_bar
     from ..workflows.policy import RiskPolicy
-    from .options import start_arrow, write_json
+    from .arrow import start_arrow
+    from .options import write_json
     from .reading import open_beside, open_input
 
     allowed = RiskPolicy.read(policy, max_excess, holdout=holdout is not None)

@@ -7,7 +7,8 @@ from typing import Annotated, Any
 
 import typer
 
-from .options import ClusterEngine, JsonOut, Quiet, Threads, check_outputs, row_count, start_arrow, write_json
+from .arrow import start_arrow
+from .options import ClusterEngine, JsonOut, Quiet, Threads, check_outputs, row_count, write_json
 
 __all__ = ["sample"]
 

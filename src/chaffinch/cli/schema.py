@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from .arrow import start_arrow
 from .options import (
     ClusterEngine,
     JsonOut,
@@ -18,7 +19,6 @@ from .options import (
     expanded,
     reading_of,
     show_notes,
-    start_arrow,
     write_json,
 )
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from .arrow import start_arrow
 from .options import (
     Cache,
     ClusterEngine,
@@ -24,7 +25,6 @@ from .options import (
     ledger_allows,
     reading_of,
     show_promise,
-    start_arrow,
     write_json,
 )  # fmt: skip
 from .settings import Choice, choose

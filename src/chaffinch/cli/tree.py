@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
+from .arrow import start_arrow
 from .help import RegistryCommand
 from .options import (
     Decimal,
@@ -16,7 +17,6 @@ from .options import (
     Threads,
     check_outputs,
     show_table,
-    start_arrow,
     write_confidential,
     write_json,
 )

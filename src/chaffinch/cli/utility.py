@@ -82,8 +82,9 @@ def utility(
     """
     from .._base.progress import progress_bar
     from ..utility import measure_utility
+    from .arrow import start_arrow
     from .estimates import say_measuring
-    from .options import start_arrow, write_json
+    from .options import write_json
     from .reading import open_beside, open_input
 
     check_outputs(original, json, html, public)

@@ -8,27 +8,28 @@ are bumped. A 4-way table of 300,000 rows costs about half of what the loop that
 
 from __future__ import annotations
 
-import numba
 import numpy as np
+
+from .._base.compiled import compiled
 
 __all__ = ["bump", "count", "entropies", "family_sums", "folded", "renumber", "shortfall", "weigh"]
 
 BLOCK = 4096
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled
 def _start(key, codes):  # type: ignore[no-untyped-def]
     for i in range(key.size):
         key[i] = codes[i]
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled
 def _fold(key, codes, size):  # type: ignore[no-untyped-def]
     for i in range(key.size):
         key[i] = key[i] * size + codes[i]
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled
 def _keys(key, first, last, groups, rows, sizes, c8, c16, c32, start, stop):  # type: ignore[no-untyped-def]
     """Fill `key` with the cell numbers of rows start to stop for the columns first to last of the list."""
     if first == last:
@@ -50,7 +51,7 @@ def _keys(key, first, last, groups, rows, sizes, c8, c16, c32, start, stop):  # 
             _fold(key, c32[row, start:stop], size)
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled
 def count(out, offsets, ends, groups, rows, sizes, c8, c16, c32, n_rows, stretch):  # type: ignore[no-untyped-def]
     """Add to `out` the counts of several cliques in one pass over the rows.
 
@@ -71,7 +72,7 @@ def count(out, offsets, ends, groups, rows, sizes, c8, c16, c32, n_rows, stretch
                     cells[key[i]] += 1
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled
 def weigh(out, offsets, ends, groups, rows, sizes, c8, c16, c32, n_rows, weights):  # type: ignore[no-untyped-def]
     """Add to `out` the summed weights of several cliques: `count` with a weight for each row, in row order."""
     buffer = np.empty(BLOCK, dtype=np.uint32)
@@ -85,7 +86,7 @@ def weigh(out, offsets, ends, groups, rows, sizes, c8, c16, c32, n_rows, weights
                 cells[key[i]] += weights[start + i]
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled
 def folded(key, codes, size):  # type: ignore[no-untyped-def]
     """Return cell numbers with one more column: `key * size + code`."""
     out = np.empty(key.size, dtype=np.uint32)
@@ -94,7 +95,7 @@ def folded(key, codes, size):  # type: ignore[no-untyped-def]
     return out
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled
 def renumber(keys, numbers, distinct):  # type: ignore[no-untyped-def]
     """Put numbers in order of first appearance in the place of keys, from 0 on; return how many there are now.
 
@@ -110,7 +111,7 @@ def renumber(keys, numbers, distinct):  # type: ignore[no-untyped-def]
     return distinct
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled
 def _number(ids, codes, size, cells, out):  # type: ignore[no-untyped-def]
     """Number the distinct pairs of id and code in order of appearance; return how many there are.
 
@@ -128,7 +129,7 @@ def _number(ids, codes, size, cells, out):  # type: ignore[no-untyped-def]
     return distinct
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled
 def _spread(ids, codes, size, n_cells, cells, c_log_c):  # type: ignore[no-untyped-def]
     """Return the sum of c log c over the cells of (id, code), and how many are filled; `cells` is zero before and after."""
     total, filled = 0.0, 0
@@ -153,7 +154,7 @@ def _spread(ids, codes, size, n_cells, cells, c_log_c):  # type: ignore[no-untyp
     return total, filled
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled
 def _walk(columns, known, path, distinct, groups, rows, sizes, c8, c16, c32, ids, cells):  # type: ignore[no-untyped-def]
     """Number the rows' combinations of the first columns, one after the other, from where the last walk's path parts.
 
@@ -178,7 +179,7 @@ def _walk(columns, known, path, distinct, groups, rows, sizes, c8, c16, c32, ids
     return depth
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled
 def entropies(sets, widths, groups, rows, sizes, c8, c16, c32, ids, cells, c_log_c, spread, filled):  # type: ignore[no-untyped-def]
     """Fill in the sum of c log c and the number of filled cells of many column sets, sorted as words are.
 
@@ -208,14 +209,14 @@ def entropies(sets, widths, groups, rows, sizes, c8, c16, c32, ids, cells, c_log
     return n_rows
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled
 def bump(ids, codes, size, cells):  # type: ignore[no-untyped-def]
     """Count one more in the cell of each row's id and code."""
     for i in range(ids.size):
         cells[ids[i] * size + codes[i]] += np.uint32(1)
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled
 def _excess(ids, codes, size, cells, heights, distinct, margin):  # type: ignore[no-untyped-def]
     """Return the sum of max(0, n c - r k) over the cells of (id, code); `cells` is zero before and after.
 
@@ -240,7 +241,7 @@ def _excess(ids, codes, size, cells, heights, distinct, margin):  # type: ignore
     return total
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled
 def shortfall(zeros, ones, best):  # type: ignore[no-untyped-def]
     """Return the least max(0, n - 2 K0) + max(0, n - 2 K1) over all ways to give each combination to one child value.
 
@@ -280,7 +281,7 @@ def shortfall(zeros, ones, best):  # type: ignore[no-untyped-def]
     return least
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled
 def _split(ids, codes, cells, distinct, zeros, ones, best):  # type: ignore[no-untyped-def]
     """Return the `shortfall` of a child of two levels; `cells` is zero before and after."""
     bump(ids, codes, np.uint32(2), cells)
@@ -290,7 +291,7 @@ def _split(ids, codes, cells, distinct, zeros, ones, best):  # type: ignore[no-u
     return shortfall(zeros[:distinct], ones[:distinct], best)
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled
 def family_sums(  # type: ignore[no-untyped-def]
     sets, widths, starts, children, margins, offsets, groups, rows, sizes, c8, c16, c32, ids, cells, room, best, out
 ):

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import numba
+from .._base.compiled import compiled
 
 __all__ = ["class_means"]
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled
 def class_means(counts, unit, right, starts, weight, seen, above, below):  # type: ignore[no-untyped-def]
     """Fill `above` and `below` with the weighted sum of right shares of classes, and of weights, for each draw.
 

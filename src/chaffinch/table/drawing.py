@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import numba
 import numpy as np
+
+from .._base.compiled import compiled
 
 __all__ = ["draw_numbers", "move_to_classes"]
 
@@ -11,13 +12,13 @@ MOST_TURNS = 9
 """Numbers of one class that are tried, outwards from the nearest."""
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled
 def _on(value, listed):  # type: ignore[no-untyped-def]
     at = np.searchsorted(listed, value)
     return at < listed.size and listed[at] == value
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled
 def draw_numbers(out, codes, uniform, is_atom, index, atoms, ranks, values, offsets, first, last, avoid, step, scale):  # type: ignore[no-untyped-def]
     """Fill in a number for each code: the atom, or a draw from the bin's quantile function.
 
@@ -63,7 +64,7 @@ def draw_numbers(out, codes, uniform, is_atom, index, atoms, ranks, values, offs
         out[i] = x
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled
 def move_to_classes(out, codes, uniform, is_atom, index, first, last, fixed, width, stay, taken, wanted, step, scale):  # type: ignore[no-untyped-def]
     """Move numbers to the nearest ones of classes that take turns, so that classes have the shares they are wanted with.
 

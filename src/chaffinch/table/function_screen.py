@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from math import log
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from .._base.compiled import compiled
 from .codec import Categories, Intervals
 from .schema import Column
 from .screens import CHANCE, FEWEST, RuleSample
@@ -60,7 +60,7 @@ def function_pairs(sample: RuleSample, tied: set[frozenset[str]]) -> Iterator[tu
                 yield left, right
 
 
-@njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
+@compiled
 def _misses(left: NDArray[np.int64], right: NDArray[np.int64], n_left: int, n_right: int) -> int:
     """Return how many rows do not have the commonest right value of their left value; rows without a value (-1) are left out."""
     table = np.zeros((n_left, n_right), dtype=np.int64)
@@ -70,8 +70,10 @@ def _misses(left: NDArray[np.int64], right: NDArray[np.int64], n_left: int, n_ri
         if left[k] >= 0 and right[k] >= 0:
             rows += 1
             table[left[k], right[k]] += 1
-            most[left[k]] = max(most[left[k]], table[left[k], right[k]])
-    return rows - most.sum()
+            if table[left[k], right[k]] > most[left[k]]:
+                most[left[k]] += 1
+                rows -= 1
+    return rows
 
 
 def log_odds_of_function(table: NDArray[np.int64]) -> float:

@@ -27,7 +27,7 @@ from ..privacy.opening import Undiscovered, open_unread
 from ..privacy.prepare import discovering_schema, left_out
 from ..privacy.project import open_project
 from ..privacy.scanning import prepared_scan
-from ..risk.attribution.equal_slice import KeyedSlice
+from ..stats.equal_slice import KeyedSlice
 from ..synth import BayesNet, Model, Panel, Settings
 from ..synth.account import AccountNote, SynthesisAccount
 from ..synth.data import table_counter

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import re
+
+from hypothesis import given
+from hypothesis import strategies as st
+
 from chaffinch.table.personal.forms import FORMS
-from chaffinch.table.personal.names import _LIKELY_PATTERNS, _OTHER_SCRIPTS, _SURE_PATTERNS, name_sign
+from chaffinch.table.personal.names import _LIKELY, _OTHER_SCRIPTS, _OWNERS, _SURE, name_sign
 
 SURE = [
     "vorname", "Nachname", "surname", "first_name", "firstName", "Last Name", "geburtsname", "Mädchenname", "prénom", "apellidos", "cognome", "voornaam",
@@ -32,6 +37,21 @@ def test_names_in_several_languages():
 
 
 def test_they_name_forms_that_there_are():
-    assert {*_SURE_PATTERNS, *_LIKELY_PATTERNS, *_OTHER_SCRIPTS} <= set(FORMS.names)
+    assert {*_SURE, *_LIKELY, "id", *_OTHER_SCRIPTS} <= set(FORMS.names)
     forms = {"vorname": "given_name", "e-mail": "email", "Telefonnummer": "phone", "SVNR": "at_svnr", "patient_id": "id", "längengrad": "longitude"}
     assert {name: name_sign(name).form for name in forms} == forms
+
+
+WORDS = sorted({word for words in (*_SURE.values(), *_LIKELY.values()) for word in words.split("|")})
+
+
+@given(st.sampled_from(["", "x", *_OWNERS]), st.sampled_from(["age", "", *WORDS]), st.sampled_from(["", "s", "ss", "x"]))
+def test_words_are_those_of_a_pattern(owner, word, ending):
+    """The lists as patterns: somebody or nobody, then a word, then the s of a plural where the word is sure."""
+    said = f"{owner}{word}{ending}"
+    owners = "|".join(_OWNERS)
+    sure = (form for form, words in _SURE.items() if re.fullmatch(f"({owners})?({words})s?", said))
+    likely = (form for form, words in _LIKELY.items() if re.fullmatch(f"({owners})?({words})", said))
+    form = next(sure, None) or next(likely, None)
+    sign = name_sign(said)
+    assert form == (None if sign is None or sign.form == "id" else sign.form)

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chaffinch.table.personal.numbers import _expected_equals, given_out_in_order, given_out_once
+from chaffinch.table.personal.numbers import _expected_equals, _poisson_below, given_out_in_order, given_out_once
 from chaffinch.table.profile import Profile
 
 
@@ -85,3 +85,14 @@ def test_numbers_that_rise_from_row_to_row():
     assert not given_out_in_order(profiled(np.arange(1900, 2020, 4)))  # years of a series
     assert not given_out_once(profiled(np.arange(1565, 1820, 5)))
     assert not given_out_in_order(profiled(ids[:10]))
+
+
+@given(seen=st.integers(0, 3000), expected=st.floats(1e-6, 3000.0))
+def test_the_chance_of_a_poisson_count_is_that_of_scipy(seen, expected):
+    from scipy.stats import poisson
+
+    assert _poisson_below(float(seen), expected) == pytest.approx(poisson.cdf(seen, expected), rel=1e-8, abs=1e-300)
+
+
+def test_nothing_that_was_expected_is_no_surprise():
+    assert _poisson_below(0.0, 0.0) == 1.0

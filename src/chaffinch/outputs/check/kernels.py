@@ -11,14 +11,15 @@ twice too much where there are two of them, as there often are. So the term is m
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from ..._base.compiled import compiled
 
 __all__ = ["absorb", "attack"]
 
 EMPTY = -1
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _slot(keys, key, mask):  # type: ignore[no-untyped-def]
     """The place of a key in the hash table: its own, or the empty one where it would go."""
     at = (key * np.int64(-7046029254386353131)) ^ ((key * np.int64(-7046029254386353131)) >> np.int64(29))
@@ -28,7 +29,7 @@ def _slot(keys, key, mask):  # type: ignore[no-untyped-def]
     return at
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def attack(synthetic, label, columns, starts, radix, people, values, group, tau, claims, influence):  # type: ignore[no-untyped-def]
     """Return TCAP for each group, convention and key set; fill `claims` and add to `influence`.
 
@@ -132,7 +133,7 @@ def attack(synthetic, label, columns, starts, radix, people, values, group, tau,
     return tcap
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def absorb(claims, values, first, spoken, agreed, correct):  # type: ignore[no-untyped-def]
     """Add what one dataset says of each person to what others said: first claim, how many, whether all alike, how many right."""
     for k in range(claims.shape[0]):

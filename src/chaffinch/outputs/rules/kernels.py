@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from ..._base.compiled import compiled
 
 __all__ = ["MOST_UNITED", "Links", "nested", "union_sizes", "united"]
 
@@ -36,7 +37,7 @@ def union_sizes(most: int) -> Any:
     return np.array([*(size for size in sizes if size < most), most])
 
 
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+@compiled
 def nested(outer: Links, inner: Links, threshold: int, sizes: Any, wanted: Any, most_steps: int) -> Any:
     """Return, for each seed, how many people a union of a's cells has beyond a union of b's cells within it; 0 where not few.
 
@@ -193,7 +194,7 @@ def nested(outer: Links, inner: Links, threshold: int, sizes: Any, wanted: Any, 
     return np.append(differences, steps)
 
 
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+@compiled
 def united(outer: Links, inner: Links, threshold: int, seed: int) -> Any:
     """Return which cells make up the two unions that start from a seed, a's and then b's: what `nested` counted."""
     a_starts, a_to, a_people, _, _ = outer

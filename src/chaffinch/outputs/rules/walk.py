@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from ..._base.compiled import compiled
 
 __all__ = ["WalkTables", "walk"]
 
@@ -25,12 +26,12 @@ class WalkTables(NamedTuple):
     strides: NDArray[np.int64]
 
 
-@njit(inline="always")  # type: ignore[untyped-decorator]
+@compiled(inline="always")  # type: ignore[untyped-decorator]
 def _outside(count: int, lo: int, hi: int) -> int:
     return max(lo - count, 0) + max(count - hi, 0)
 
 
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+@compiled
 def walk(tables: WalkTables, levels: Any, at: Any, counts: Any, ends: Any, weights: Any, heat: Any, proposals: int, seed: int) -> Any:
     """Change records until all counts lie between their ends, and return how many proposals that took; -1 where it did not come to that.
 

@@ -7,13 +7,14 @@ thousands of counts each: columns of narrow whole numbers stay in the processor'
 
 from __future__ import annotations
 
-import numba
 import numpy as np
+
+from ..._base.compiled import compiled
 
 __all__ = ["add_votes", "grow_forest"]
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled
 def _next(state):  # type: ignore[no-untyped-def]
     """The next number of splitmix64, 0 to 1."""
     state[0] += np.uint64(0x9E3779B97F4A7C15)
@@ -23,7 +24,7 @@ def _next(state):  # type: ignore[no-untyped-def]
     return float((z ^ (z >> np.uint64(31))) >> np.uint64(11)) * (1.0 / 9007199254740992.0)
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled
 def grow_forest(columns, label, rows, n_trees, bootstrap, max_features, min_split, min_leaf, seed):  # type: ignore[no-untyped-def]
     """Return trees one after the other: the feature, threshold, left and right child and the share of the label of each node, and where trees start.
 
@@ -64,7 +65,7 @@ def grow_forest(columns, label, rows, n_trees, bootstrap, max_features, min_spli
     return feature[:end].copy(), threshold[:end].copy(), left[:end].copy(), right[:end].copy(), share[:end].copy(), starts
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled
 def _grow(columns, label, weight, samples, max_features, min_split, min_leaf, state, feature, threshold, left, right, share):  # type: ignore[no-untyped-def]
     """Write a tree and return how many nodes it has. `samples` is reordered."""
     n_features, n = len(columns), len(samples)
@@ -154,7 +155,7 @@ def _grow(columns, label, weight, samples, max_features, min_split, min_leaf, st
     return size
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled
 def add_votes(forest, columns, rows, out):  # type: ignore[no-untyped-def]
     """Add the shares of the leaves that records come to, tree by tree."""
     feature, threshold, left, right, share, starts = forest

@@ -11,10 +11,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-import numba
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ..._base.compiled import compiled
 from ..._base.errors import InputError
 from ..._base.seeds import Seed, generator
 from ..._base.threads import one_blas_thread, thread_map
@@ -114,7 +114,7 @@ def _distinct(x: Singles, columns: Ints) -> tuple[Ints, Ints, Floats]:
     return columns[first[order]], np.argsort(order)[copy_of.reshape(-1)], copies[order].astype(np.float64)
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled
 def _hashes(x):  # type: ignore[no-untyped-def]
     """Return 64 bits of each column: equal for equal columns, and for others with odds of one in 10^12 for 4,000 columns."""
     out = np.full(x.shape[1], np.uint64(0x9E3779B97F4A7C15))

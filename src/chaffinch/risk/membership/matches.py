@@ -14,10 +14,10 @@ from collections.abc import Callable, Sequence
 from itertools import combinations, pairwise
 from typing import Any
 
-import numba
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ..._base.compiled import compiled
 from ..._base.errors import InputError, TooLargeError
 from ..._base.seeds import Seed, generator
 from ..._base.threads import thread_count, thread_map
@@ -209,7 +209,7 @@ def _packed(memberships: NDArray[np.bool_]) -> NDArray[np.uint64]:
     return np.packbits(padded, axis=1, bitorder="little").view("<u8").astype(np.uint64)
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled
 def _fill_all(tables, wanted, bits, out):  # type: ignore[no-untyped-def]
     """Add to `out`, zero before, the match masks of each table's rows; then sum over supersets, a column at a time."""
     n_columns = wanted.size
@@ -229,7 +229,7 @@ def _fill_all(tables, wanted, bits, out):  # type: ignore[no-untyped-def]
                     without[s] += having[s]
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled
 def _fill_closest(tables, wanted, bits, out):  # type: ignore[no-untyped-def]
     for t in range(tables.shape[0]):
         most = 0
@@ -241,7 +241,7 @@ def _fill_closest(tables, wanted, bits, out):  # type: ignore[no-untyped-def]
         out[t] = most
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled
 def _fill_levels(tables, starts, unknown, out):  # type: ignore[no-untyped-def]
     for t in range(tables.shape[0]):
         for i in range(tables.shape[1]):
@@ -252,7 +252,7 @@ def _fill_levels(tables, starts, unknown, out):  # type: ignore[no-untyped-def]
                     out[t, at] += 1
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled
 def _ones(word):  # type: ignore[no-untyped-def]
     """Return the number of set bits: sums of 2, 4 and 8 neighbours, then all bytes by one product."""
     word = word - ((word >> np.uint64(1)) & np.uint64(0x5555555555555555))
@@ -261,7 +261,7 @@ def _ones(word):  # type: ignore[no-untyped-def]
     return (word * np.uint64(0x0101010101010101)) >> np.uint64(56)
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled
 def _fill_sampled(tables, wanted, bits, columns, starts, out):  # type: ignore[no-untyped-def]
     n_rows, n_columns = tables.shape[1], tables.shape[2]
     words = (n_rows + 63) // 64

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import numba
 import numpy as np
+
+from ..._base.compiled import compiled
 
 __all__ = ["NEAREST", "count_beyond", "look_at_rows", "outermost"]
 
@@ -11,7 +12,7 @@ NEAREST = 5
 """Nearest rows by ranks that are looked at."""
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled
 def look_at_rows(numbers, ranks, words, own_numbers, own_ranks, own_words, rare, spans, widths):  # type: ignore[no-untyped-def]
     """Return for each target what the rows show.
 
@@ -102,7 +103,7 @@ def look_at_rows(numbers, ranks, words, own_numbers, own_ranks, own_words, rare,
     return per_column, near, flags, near_ranks, kernels
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled
 def outermost(numbers):  # type: ignore[no-untyped-def]
     """Return the two largest, the two smallest and the mean of each column, (columns, 5); NaN where there are none."""
     out = np.full((numbers.shape[0], 5), np.nan)
@@ -131,7 +132,7 @@ def outermost(numbers):  # type: ignore[no-untyped-def]
     return out
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled
 def count_beyond(numbers, own, upper):  # type: ignore[no-untyped-def]
     """Return how many released numbers are at or beyond a target's, on its side of the median, and how far the nearest number is from it.
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import numba
 import numpy as np
+
+from ..._base.compiled import compiled
 
 __all__ = ["alike_weights"]
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled
 def alike_weights(people, rows, own, weights, out):  # type: ignore[no-untyped-def]
     """Set `out` to the sum over rows of `weights[columns in which the row differs from the person]`; one row of codes for each column.
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import numba
 import numpy as np
+
+from ..._base.compiled import compiled
 
 __all__ = ["all_distances", "neighbours"]
 
@@ -11,7 +12,7 @@ ROWS = 2048
 """Rows whose sums are made at a time, over all columns: they stay in the nearest memory."""
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled
 def _to_rows(numbers, levels, i, row_numbers, row_levels, out):  # type: ignore[no-untyped-def]
     """Set `out` to the summed distance of person i to each row: a number's difference, at most 1; 1 for another level."""
     for start in range(0, out.size, ROWS):
@@ -27,7 +28,7 @@ def _to_rows(numbers, levels, i, row_numbers, row_levels, out):  # type: ignore[
                 sums[r] += np.float32(level != column[r])
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled
 def all_distances(numbers, levels, row_numbers, row_levels, own, out):  # type: ignore[no-untyped-def]
     """Set `out` to the distances of each person to each row, infinite to row `own[i]`: for few people."""
     for i in range(out.shape[0]):
@@ -36,7 +37,7 @@ def all_distances(numbers, levels, row_numbers, row_levels, own, out):  # type: 
             out[i, own[i]] = np.inf
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled
 def neighbours(numbers, levels, row_numbers, row_levels, own, kernel, step, nearest, second, density):  # type: ignore[no-untyped-def]
     """Set for each person the distances to the nearest two rows, and the sum over rows of `kernel[distance / step]` (0 beyond its end).
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import numba
 import numpy as np
+
+from ..._base.compiled import compiled
 
 __all__ = ["COUNTS", "shared_neighbours"]
 
@@ -14,7 +15,7 @@ SAME = 1e-9
 """Distances this near each other are equal: sums of shares of ranges, rounded."""
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled
 def _distances(numbers, levels, person_numbers, person_levels, i, out):  # type: ignore[no-untyped-def]
     """Write Gower's distance of person i to each released row: scaled differences of numbers, 1 for each level that differs."""
     out[:] = 0.0
@@ -33,7 +34,7 @@ def _distances(numbers, levels, person_numbers, person_levels, i, out):  # type:
             out[row] += 0.0 if levels[j, row] == level else 1.0
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled
 def _smallest(values, nearest):  # type: ignore[no-untyped-def]
     """Write the smallest values to `nearest`, as many as it has room for, in rising order."""
     nearest[:] = np.inf
@@ -47,7 +48,7 @@ def _smallest(values, nearest):  # type: ignore[no-untyped-def]
             nearest[at] = value
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled
 def shared_neighbours(first_part, second_part, ks, start, stop, out):  # type: ignore[no-untyped-def]
     """Count for people `start` to `stop` the released rows by where they stand in the two sets of columns, a and b, for each number of nearest rows.
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import numba
+from ..._base.compiled import compiled
 
 __all__ = ["count_matches", "only_match"]
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled
 def count_matches(codes, columns, low, high, most, out):  # type: ignore[no-untyped-def]
     """Write the number of rows that each predicate is true of; counting ends above `most`.
 
@@ -29,7 +29,7 @@ def count_matches(codes, columns, low, high, most, out):  # type: ignore[no-unty
         out[p] = count
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled
 def only_match(codes, columns, low, high, out):  # type: ignore[no-untyped-def]
     """Write the row that a predicate is true of where it is true of one alone, else -1."""
     for p in range(columns.shape[0]):

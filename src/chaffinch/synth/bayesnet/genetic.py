@@ -10,10 +10,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 
+from ..._base.compiled import compiled
 from ..._base.errors import InputError
 from ...counts.entropies import Columns
 from .network import parents_first
@@ -76,7 +76,7 @@ def genetic_search(
     return out, history
 
 
-@numba.njit(cache=True)
+@compiled
 def _evolve(edges, places, k, sizes, rate, rng):  # type: ignore[no-untyped-def]
     gains, allowed, must = edges
     block, members, fixed = places
@@ -116,7 +116,7 @@ def _evolve(edges, places, k, sizes, rate, rng):  # type: ignore[no-untyped-def]
     return orders[best], lists[best], history
 
 
-@numba.njit(cache=True)
+@compiled
 def _initialise(order, lists, place, block, members, fixed, rng):  # type: ignore[no-untyped-def]
     """Initialization: a random order (inside blocks), and for each column k parents, predecessors first."""
     d, k = lists.shape
@@ -142,7 +142,7 @@ def _initialise(order, lists, place, block, members, fixed, rng):  # type: ignor
             lists[child, taken] = pool[low]
 
 
-@numba.njit(cache=True)
+@compiled
 def _fitness(order, lists, place, gains, allowed, must):  # type: ignore[no-untyped-def]
     """The sum of pairwise mutual information over valid parents; required parents always count, or the order is unfit."""
     d, k = lists.shape
@@ -165,7 +165,7 @@ def _fitness(order, lists, place, gains, allowed, must):  # type: ignore[no-unty
     return total
 
 
-@numba.njit(cache=True)
+@compiled
 def _order_flip(order, block, rate, rng):  # type: ignore[no-untyped-def]
     """Order Flip: each column, with probability r, changes places with a random one of its block."""
     d = order.size
@@ -180,7 +180,7 @@ def _order_flip(order, block, rate, rng):  # type: ignore[no-untyped-def]
             order[i], order[j] = order[j], order[i]
 
 
-@numba.njit(cache=True)
+@compiled
 def _swap(order, lists, place, rate, rng):  # type: ignore[no-untyped-def]
     """Swap: parents that come later are exchanged for predecessors, then each parent with probability r."""
     d, k = lists.shape
@@ -195,7 +195,7 @@ def _swap(order, lists, place, rate, rng):  # type: ignore[no-untyped-def]
                 _exchange(lists[child], c, order, place[child], rng)
 
 
-@numba.njit(cache=True)
+@compiled
 def _exchange(parents, c, order, before, rng):  # type: ignore[no-untyped-def]
     """Put a random predecessor that is not yet listed in place of parent c, if there is one."""
     free = 0

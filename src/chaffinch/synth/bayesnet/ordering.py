@@ -11,10 +11,10 @@ from collections.abc import Callable
 from itertools import combinations
 from math import comb
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 
+from ..._base.compiled import compiled
 from ...counts.entropies import MOST_MASKED, Columns, masks_up_to
 from .rules import Rules, allowed_sets, columns_of
 from .scores import FamilyScores, Score
@@ -104,7 +104,7 @@ def _exact(scores: FamilyScores, rules: Rules, score: Score) -> tuple[list[Colum
     return chosen, total
 
 
-@numba.njit(cache=True)
+@compiled
 def _best_order(best, choice, last):  # type: ignore[no-untyped-def]
     """Spread each column's best parent set to all larger sets of predecessors, then find the best last column of each set."""
     d = best.shape[0]
@@ -202,7 +202,7 @@ def _kicked(order: NDArray[np.int64], block: NDArray[np.int64], rng: np.random.G
     return out
 
 
-@numba.njit(cache=True)
+@compiled
 def _first_fit(child, place, sets, values):  # type: ignore[no-untyped-def]
     """Return the best listed parent set of which every member stands before the child; -1 if none fits."""
     for row in range(sets.shape[1]):
@@ -221,13 +221,13 @@ def _first_fit(child, place, sets, values):  # type: ignore[no-untyped-def]
     return -1
 
 
-@numba.njit(cache=True)
+@compiled
 def _worth(child, place, sets, values):  # type: ignore[no-untyped-def]
     row = _first_fit(child, place, sets, values)
     return values[child, row] if row >= 0 else -1e9
 
 
-@numba.njit(cache=True)
+@compiled
 def _moved(order, place, at, step):  # type: ignore[no-untyped-def]
     """Exchange a column with its neighbour, and return that."""
     column, other = order[at], order[at + step]
@@ -236,7 +236,7 @@ def _moved(order, place, at, step):  # type: ignore[no-untyped-def]
     return other
 
 
-@numba.njit(cache=True)
+@compiled
 def _climb(order, block, sets, values, near, fixed):  # type: ignore[no-untyped-def]
     """Move single columns to their best place, in turn, until none gains; return the total. Changes `order`."""
     d = order.size

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 
+from ..._base.compiled import compiled
 from .systematic import rows_by_group, systematic_codes, systematic_uniforms
 from .tables import ConditionalTable
 
@@ -66,7 +66,7 @@ class Sampler:
         return np.asarray(systematic_codes(order, starts, numbers, uniforms, self._arrays[-4:-1]))
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled
 def _rows(parents, arrays):  # type: ignore[no-untyped-def]
     """Return where each row's distribution stands: with all its parents if they occur together, else with the first of them."""
     sizes, keys, first_key, lookup, first_lookup = arrays[:5]
@@ -94,7 +94,7 @@ def _rows(parents, arrays):  # type: ignore[no-untyped-def]
     return out
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled
 def _draw(out, parents, uniform, smoothing, arrays):  # type: ignore[no-untyped-def]
     """Draw a code for each row; `arrays` as `Sampler` lays them out.
 

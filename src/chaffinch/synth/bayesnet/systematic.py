@@ -21,9 +21,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
+
+from ..._base.compiled import compiled
 
 __all__ = ["TIES", "rows_by_group", "shuffled", "sorted_by", "step_of", "systematic_codes", "systematic_uniforms"]
 
@@ -57,7 +58,7 @@ def rows_by_group(
 MOST_SIZE = 1 << 16
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled
 def shuffled(n, seed):  # type: ignore[no-untyped-def]
     """Return the rows in a random order: Fisher and Yates with the numbers of SplitMix64 (Steele, Lea and Flood, 2014)."""
     order = np.arange(n).astype(np.int32)
@@ -73,7 +74,7 @@ def shuffled(n, seed):  # type: ignore[no-untyped-def]
     return order
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled
 def sorted_by(order, values, size):  # type: ignore[no-untyped-def]
     """Return rows sorted by a value from 0 to size - 1, as they stood where it is the same, and where each value begins."""
     starts = np.zeros(size + 1, dtype=np.int64)
@@ -90,7 +91,7 @@ def sorted_by(order, values, size):  # type: ignore[no-untyped-def]
     return out, starts
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled
 def step_of(n):  # type: ignore[no-untyped-def]
     """Return the whole number nearest to n times the golden ratio's fraction that has no common divisor with n.
 
@@ -110,7 +111,7 @@ def step_of(n):  # type: ignore[no-untyped-def]
     return 1
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled
 def systematic_uniforms(order, starts, offsets):  # type: ignore[no-untyped-def]
     """Return the point of each row: evenly spaced in each group, an offset for each group."""
     out = np.empty(order.size)
@@ -126,7 +127,7 @@ def systematic_uniforms(order, starts, offsets):  # type: ignore[no-untyped-def]
     return out
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled
 def systematic_codes(order, starts, numbers, uniforms, arrays):  # type: ignore[no-untyped-def]
     """Return the code of each row by halves; `uniforms` has one number for each split, so one less than there are codes.
 

@@ -17,10 +17,10 @@ from dataclasses import dataclass
 from functools import cached_property
 from math import prod
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 
+from ..._base.compiled import compiled
 from ..._base.errors import InputError, TooLargeError
 from ...counts.marginal import Marginal
 
@@ -213,7 +213,7 @@ def _level(sizes: tuple[int, ...], cells: NDArray[np.int64], weights: NDArray[np
     return Level(sizes, keys[first], np.concatenate([first, [len(cells)]]), codes.astype(np.uint32), weights)
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled
 def _running_sums(weights, starts):  # type: ignore[no-untyped-def]
     """Return the running sums of weights, from 0 again at each start."""
     out = np.empty(weights.size)

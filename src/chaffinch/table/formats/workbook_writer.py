@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import contextlib
 import datetime
+import html
 import re
 import zipfile
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
-from xml.sax.saxutils import escape, quoteattr
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -94,6 +94,8 @@ def _title(table: Table | None) -> str:
 
 def _parts(title: str) -> dict[str, str]:
     """Return all that a workbook of one sheet has besides it."""
+    from xml.sax.saxutils import quoteattr  # brings the whole of http with it
+
     formats = "".join(f"<numFmt numFmtId={quoteattr(str(164 + i))} formatCode={quoteattr(style)}/>" for i, style in enumerate(_STYLES))
     cells = "".join(f'<xf numFmtId="{164 + i if i else 0}" fontId="0" fillId="0" borderId="0" xfId="0" applyNumberFormat="1"/>' for i in range(len(_STYLES)))
     return {
@@ -167,4 +169,4 @@ def _word(word: str) -> str:
     """Return a cell with a word: one that starts with = is no formula."""
     if _FORBIDDEN.search(word) or len(word) > MOST_LETTERS:
         raise FileError(f"A sheet cannot hold words with control characters in them, or of more than {MOST_LETTERS:,} characters. Write CSV or Parquet.")
-    return f'<c t="inlineStr"><is><t xml:space="preserve">{escape(word)}</t></is></c>'
+    return f'<c t="inlineStr"><is><t xml:space="preserve">{html.escape(word, quote=False)}</t></is></c>'

@@ -12,11 +12,7 @@ __all__ = ["FEW", "NameSign", "name_sign"]
 FEW = 10
 """Different values up to which a column is taken for yes and no, or for a few groups, where its name may stand for these."""
 
-_OWNER = (
-    r"(person|people|patient|pat|client|customer|kunde|kunden|user|member|mitglied|student|schueler|pupil|employee|mitarbeiter|staff|subject|"
-    r"respondent|participant|proband|probanden|teilnehmer|contact|kontakt|emergencycontact|parent|mother|father|mutter|vater|spouse|"
-    r"child|kind|applicant|insured|versicherten|policyholder|doctor|physician|arzt|home|work|private|privat|household|family|hh|your|my)?"
-)
+_OWNERS = ["person", "people", "patient", "pat", "client", "customer", "kunde", "kunden", "user", "member", "mitglied", "student", "schueler", "pupil", "employee", "mitarbeiter", "staff", "subject", "respondent", "participant", "proband", "probanden", "teilnehmer", "contact", "kontakt", "emergencycontact", "parent", "mother", "father", "mutter", "vater", "spouse", "child", "kind", "applicant", "insured", "versicherten", "policyholder", "doctor", "physician", "arzt", "home", "work", "private", "privat", "household", "family", "hh", "your", "my"]
 _SOMEBODY = (
     r"(person|patient|pat|client|customer|kunde|kunden|user|member|mitglied|student|schueler|pupil|employee|mitarbeiter|staff|subject|respondent|"
     r"participant|proband|probanden|teilnehmer|household|hh|family|insured|versicherten|study|studien|paciente|cliente|kund|potilas)"
@@ -112,24 +108,29 @@ def name_sign(name: str) -> NameSign | None:
     lower = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name).lower()
     signs = "".join(ch for ch in unicodedata.normalize("NFC", lower) if ch.isalpha())
     if not signs.isascii():
-        for form, words in _OTHER_SCRIPTS.items():
+        for script, words in _OTHER_SCRIPTS.items():
             if signs in words.split():
-                return NameSign(form, 2 if form in ("surname", "given_name", "personal_number", "cn_id", "bg_egn") else FEW)
+                return NameSign(script, 2 if script in ("surname", "given_name", "personal_number", "cn_id", "bg_egn") else FEW)
     spelled = "".join(_SPELLINGS.get(ch, ch) for ch in lower)
     for text in (spelled, lower):
         plain = unicodedata.normalize("NFKD", text).encode("ascii", "ignore").decode()
         word = "".join(re.findall("[a-z]+", plain))
-        for form, pattern in _SURE_PATTERNS.items():
-            if pattern.fullmatch(word):
-                return NameSign(form, 2)
-        for form, pattern in _LIKELY_PATTERNS.items():
-            if pattern.fullmatch(word):
-                return NameSign(form, FEW)
+        if form := _said(word, _SURE, plural=True):
+            return NameSign(form, 2)
+        if form := _said(word, _LIKELY, plural=False) or ("id" if _SOMEBODY_BY_NUMBER.fullmatch(word) else None):
+            return NameSign(form, FEW)
     return None
 
 
-_SURE_PATTERNS = {form: re.compile(f"{_OWNER}({words})s?") for form, words in _SURE.items()}
-_LIKELY_PATTERNS = {
-    **{form: re.compile(f"{_OWNER}({words})") for form, words in _LIKELY.items()},
-    "id": re.compile(f"{_SOMEBODY}{_NUMBER}|pid|hid|hhid"),
-}
+def _said(word: str, forms: dict[str, str], *, plural: bool) -> str | None:
+    """The first form that has the word, or its singular, after the name of somebody whose it is or after none.
+
+    Words are looked up: patterns of them would take longer to compile than most tables to understand.
+    """
+    cores = {word[len(owner) :] for owner in ("", *_OWNERS) if word.startswith(owner)}
+    if plural:
+        cores |= {core[:-1] for core in cores if core.endswith("s")}
+    return next((form for form, words in forms.items() if not cores.isdisjoint(words.split("|"))), None)
+
+
+_SOMEBODY_BY_NUMBER = re.compile(f"{_SOMEBODY}{_NUMBER}|pid|hid|hhid")

@@ -80,9 +80,10 @@ def _is_flat(values: NDArray[np.int64]) -> bool:
 
 def _poisson_below(seen: float, expected: float) -> float:
     """The chance that a Poisson count is at most as large as what was seen."""
-    from scipy.special import pdtr
-
-    return float(pdtr(seen, expected)) if expected > 0 else 1.0
+    if expected <= 0:
+        return 1.0
+    steps = np.log(expected / np.arange(1, int(seen) + 1))  # from the logarithm of one term to that of the next
+    return float(np.exp(np.concatenate([[0.0], np.cumsum(steps)]) - expected).sum())
 
 
 def given_out_in_order(profile: Profile) -> bool:

@@ -9,24 +9,25 @@ import math
 
 import numpy as np
 
+from ...._base.compiled import compiled
 from .moves import draw_level, draw_uniform
-from .records import LOGLIK, MULTINOMIAL, cell_of, njit, one_multiplier, softmax
+from .records import LOGLIK, MULTINOMIAL, cell_of, one_multiplier, softmax
 
 
-@njit
+@compiled
 def next_place(bits, place, log_stay):  # type: ignore[no-untyped-def]
     """The next place after `place` that is hit, each on its own with the chance 1 - exp(log_stay): gaps are geometric, so that others cost nothing."""
     gap = math.log(1.0 - draw_uniform(bits)) / log_stay
     return place + 1 + np.int64(gap) if gap < 1e15 else np.int64(10**15)
 
 
-@njit
+@compiled
 def log_of_staying(rate):  # type: ignore[no-untyped-def]
     """The logarithm of 1 - rate, minus infinity for 1."""
     return math.log1p(-rate) if rate < 1.0 else -np.inf
 
 
-@njit
+@compiled
 def touch(records, n_records, stamps, stamp, i):  # type: ignore[no-untyped-def]
     """Write a record down, once; return how many there are."""
     if stamps[i] != stamp:
@@ -36,14 +37,14 @@ def touch(records, n_records, stamps, stamp, i):  # type: ignore[no-untyped-def]
     return n_records
 
 
-@njit
+@compiled
 def copy_flat(source, target):  # type: ignore[no-untyped-def]
     """Copy an array; assigned as a matrix it would be copied cell by cell."""
     for j in range(source.size):
         target[j] = source[j]
 
 
-@njit
+@compiled
 def breed(codes, parents, children, rates, levels, touched, n_touched):  # type: ignore[no-untyped-def]
     """Write each parent's child into its slot: neighbours exchange records, then cells are drawn anew.
 
@@ -92,7 +93,7 @@ def breed(codes, parents, children, rates, levels, touched, n_touched):  # type:
             n_touched[k] = m
 
 
-@njit
+@compiled
 def record_multipliers(systems, s, parameter, blocks, numbers, keys, eta, out):  # type: ignore[no-untyped-def]
     """Write the multipliers of a record of a system from the keys of its blocks."""
     family, part, width, n, first = systems[s, 0], systems[s, 1], systems[s, 2], systems[s, 3], systems[s, 6]
@@ -122,7 +123,7 @@ def record_multipliers(systems, s, parameter, blocks, numbers, keys, eta, out): 
                 out[k] = weight * ((1.0 if y == k + 1.0 else 0.0) - eta[k])
 
 
-@njit
+@compiled
 def replace_records(b, before, after, records, n_records, instead, counts, sums):  # type: ignore[no-untyped-def]
     """Take away what some records of one dataset count for, if they count, and add what those of another do in their place.
 
@@ -178,7 +179,7 @@ def replace_records(b, before, after, records, n_records, instead, counts, sums)
                             sums[place + equations[q]] += new_by[k] * values[q]
 
 
-@njit
+@compiled
 def differing(before, after, records):  # type: ignore[no-untyped-def]
     """Write down the records in which two datasets differ; return how many."""
     m = 0
@@ -191,7 +192,7 @@ def differing(before, after, records):  # type: ignore[no-untyped-def]
     return m
 
 
-@njit
+@compiled
 def follow(b, codes, parents, children, touched, n_touched, counts, sums):  # type: ignore[no-untyped-def]
     """Fill the counts and sums of children from those of their parents and the records that were touched."""
     for k in range(children.size):
@@ -201,7 +202,7 @@ def follow(b, codes, parents, children, touched, n_touched, counts, sums):  # ty
         replace_records(b, codes[parent], codes[child], touched[k], n_touched[k], True, counts[child], sums[child])
 
 
-@njit
+@compiled
 def add_up(b, codes, slots, counts, sums):  # type: ignore[no-untyped-def]
     """Fill the counts and sums of datasets from their records: of the first from all, of another from where it differs from that, if that is less work."""
     n, first = codes.shape[1], slots[0]

@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 
+from ...._base.compiled import compiled
 from ..compiled import Proposal
 from .moves import draw_arm, draw_move, draw_repair, draw_uniform
 from .records import (
@@ -23,16 +24,15 @@ from .records import (
     fill_multipliers,
     look_up_key,
     most_predictors,
-    njit,
 )
 
 
-@njit
+@compiled
 def empty_proposal(width):  # type: ignore[no-untyped-def]
     return Proposal(np.empty((4, width), dtype=np.int64), np.empty(2, dtype=np.int64), np.empty(width, dtype=np.int64))
 
 
-@njit
+@compiled
 def search(p, state, table_error, system_error, arms, chances, wrong, n_proposals, temperature):  # type: ignore[no-untyped-def]
     """Propose moves and keep those that help (or, above temperature 0, harm little); return both errors and how many were kept.
 
@@ -177,7 +177,7 @@ def search(p, state, table_error, system_error, arms, chances, wrong, n_proposal
     return table_error, system_error, accepted
 
 
-@njit
+@compiled
 def candidates(p, state, arms, chances, n_draws, moved, changes):  # type: ignore[no-untyped-def]
     """Draw moves of one column that put no count outside its interval; return how many were found among `n_draws`.
 

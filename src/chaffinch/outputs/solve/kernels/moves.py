@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from .records import CHANGE, COPY_TWO, NEAR, NEAR_SWAP, STEP, SWAP, cell_of, njit
+from ...._base.compiled import compiled
+from .records import CHANGE, COPY_TWO, NEAR, NEAR_SWAP, STEP, SWAP, cell_of
 
 
-@njit
+@compiled
 def next_bits(rng):  # type: ignore[no-untyped-def]
     """64 random bits: xoroshiro128+ (Blackman and Vigna 2018); its lowest bits, the weak ones, are not used."""
     one, two = rng[0], rng[1]
@@ -18,18 +19,18 @@ def next_bits(rng):  # type: ignore[no-untyped-def]
     return result
 
 
-@njit
+@compiled
 def draw_below(rng, n):  # type: ignore[no-untyped-def]
     """A whole number from 0 to n - 1, n < 2^31."""
     return np.int64(((next_bits(rng) >> np.uint64(33)) * np.uint64(n)) >> np.uint64(31))
 
 
-@njit
+@compiled
 def draw_uniform(rng):  # type: ignore[no-untyped-def]
     return np.float64(next_bits(rng) >> np.uint64(11)) * 1.1102230246251565e-16
 
 
-@njit
+@compiled
 def draw_level(rng, size, cdf, first):  # type: ignore[no-untyped-def]
     """A level of a column: uniform where `first` is -1, else by the cumulative chances from `cdf[first]` on."""
     if first < 0:
@@ -45,7 +46,7 @@ def draw_level(rng, size, cdf, first):  # type: ignore[no-untyped-def]
     return low
 
 
-@njit
+@compiled
 def draw_arm(rng, chances):  # type: ignore[no-untyped-def]
     """An arm by the cumulative chances, the last of which is beyond any draw."""
     u = draw_uniform(rng)
@@ -55,7 +56,7 @@ def draw_arm(rng, chances):  # type: ignore[no-untyped-def]
     return arm
 
 
-@njit
+@compiled
 def copy_record(codes, i, rows, r):  # type: ignore[no-untyped-def]
     """Write a record into rows r (before) and r + 2 (after)."""
     for c in range(codes.shape[1]):
@@ -63,7 +64,7 @@ def copy_record(codes, i, rows, r):  # type: ignore[no-untyped-def]
         rows[r + 2, c] = codes[i, c]
 
 
-@njit
+@compiled
 def draw_move(arms, arm, codes, proposal):  # type: ignore[no-untyped-def]
     """Fill a proposal; return how many records and columns it has, 0 for a move that changes nothing."""
     rng, kind, column, sizes = arms.bits, arms.kinds[arm], arms.columns[arm], arms.sizes
@@ -117,7 +118,7 @@ def draw_move(arms, arm, codes, proposal):  # type: ignore[no-untyped-def]
     return (1, m) if m else (0, 0)
 
 
-@njit
+@compiled
 def draw_repair(p, arms, codes, wrong, proposal):  # type: ignore[no-untyped-def]
     """As `draw_move`, towards a table: a record of a cell that has too many moves to one of the same table that has too few.
 

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import math
 
-import numba
 import numpy as np
 
+from ...._base.compiled import compiled
 from ...families import LEAST_ETA
 
 # Places in a row of `Program.system`.
@@ -27,10 +27,7 @@ MULTINOMIAL = 11
 TINY = 1e-12
 HALF_LOG_TWO_PI = 0.9189385332046727
 
-njit = numba.njit(nogil=True, cache=True)
-
-
-@njit
+@compiled
 def family_moments(family, eta, parameter):  # type: ignore[no-untyped-def]
     """Mean, its derivative by eta, and the variance function: the twin of `families.moments`."""
     if family == 1:
@@ -61,12 +58,12 @@ def family_moments(family, eta, parameter):  # type: ignore[no-untyped-def]
     return mu, mu, mu**3
 
 
-@njit
+@compiled
 def xlogy(x, y):  # type: ignore[no-untyped-def]
     return 0.0 if x == 0.0 else x * math.log(y)
 
 
-@njit
+@compiled
 def log_likelihood(family, y, mu, parameter):  # type: ignore[no-untyped-def]
     """The log-density of a label: the twin of `families._loglik`."""
     if family == 1:
@@ -85,7 +82,7 @@ def log_likelihood(family, y, mu, parameter):  # type: ignore[no-untyped-def]
     return -0.5 * (y - mu) ** 2 / (parameter * mu * mu * y) - HALF_LOG_TWO_PI - 0.5 * math.log(parameter * y**3)
 
 
-@njit
+@compiled
 def one_multiplier(family, part, eta, y, parameter):  # type: ignore[no-untyped-def]
     mu, slope, variance = family_moments(family, eta, parameter)
     if part == SCORE:
@@ -99,7 +96,7 @@ def one_multiplier(family, part, eta, y, parameter):  # type: ignore[no-untyped-
     return log_likelihood(family, y, mu, parameter)
 
 
-@njit
+@compiled
 def look_up_key(p, look, rows, r):  # type: ignore[no-untyped-def]
     key = 0
     for j in range(p.ints[p.lookup + 4 * look], p.ints[p.lookup + 4 * look + 1]):
@@ -107,7 +104,7 @@ def look_up_key(p, look, rows, r):  # type: ignore[no-untyped-def]
     return key
 
 
-@njit
+@compiled
 def counts_in(p, s, rows, r):  # type: ignore[no-untyped-def]
     weight = 1.0
     for look in range(p.ints[p.system + 16 * s + KEEP], p.ints[p.system + 16 * s + KEEP_END]):
@@ -115,7 +112,7 @@ def counts_in(p, s, rows, r):  # type: ignore[no-untyped-def]
     return weight
 
 
-@njit
+@compiled
 def fill_predictors(p, s, rows, r, eta):  # type: ignore[no-untyped-def]
     """Fill `eta` with the linear predictors of a record and return its label."""
     n = p.ints[p.system + 16 * s + PREDICTORS]
@@ -129,7 +126,7 @@ def fill_predictors(p, s, rows, r, eta):  # type: ignore[no-untyped-def]
     return p.floats[p.ints[p.lookup + 4 * label + 2] + look_up_key(p, label, rows, r)]
 
 
-@njit
+@compiled
 def most_predictors(p):  # type: ignore[no-untyped-def]
     most = 1
     for s in range(p.n_systems):
@@ -137,7 +134,7 @@ def most_predictors(p):  # type: ignore[no-untyped-def]
     return most
 
 
-@njit
+@compiled
 def softmax(eta, n):  # type: ignore[no-untyped-def]
     """Turn predictors into the chances of classes 1 to n; return the chance of class 0."""
     top = 0.0
@@ -153,7 +150,7 @@ def softmax(eta, n):  # type: ignore[no-untyped-def]
     return base / total
 
 
-@njit
+@compiled
 def fill_multipliers(p, s, rows, r, eta, out, line, at):  # type: ignore[no-untyped-def]
     """Write the multipliers of a record from `out[line, at]` on; `eta` is scratch."""
     weight = counts_in(p, s, rows, r)
@@ -176,7 +173,7 @@ def fill_multipliers(p, s, rows, r, eta, out, line, at):  # type: ignore[no-unty
         out[line, at + k] = weight * ((1.0 if y == k + 1.0 else 0.0) - eta[k])
 
 
-@njit
+@compiled
 def cell_of(p, t, rows, r):  # type: ignore[no-untyped-def]
     """The cell of a record in a table, -1 if it is filtered out."""
     cell = p.ints[p.table + 3 * t + 2]
@@ -188,7 +185,7 @@ def cell_of(p, t, rows, r):  # type: ignore[no-untyped-def]
     return cell
 
 
-@njit
+@compiled
 def outside_by(count, lo, hi):  # type: ignore[no-untyped-def]
     if count < lo:
         return float(lo - count)
@@ -197,7 +194,7 @@ def outside_by(count, lo, hi):  # type: ignore[no-untyped-def]
     return 0.0
 
 
-@njit
+@compiled
 def bump(p, counts, cell, by):  # type: ignore[no-untyped-def]
     """Change a count by one; return what that adds to the objective."""
     before = outside_by(counts[cell], p.ints[p.cell_lo + cell], p.ints[p.cell_hi + cell])
@@ -206,7 +203,7 @@ def bump(p, counts, cell, by):  # type: ignore[no-untyped-def]
     return (after * after - before * before) * p.floats[p.cell_weight + cell]
 
 
-@njit
+@compiled
 def sums_from_scratch(p, codes, counts, multipliers, sums):  # type: ignore[no-untyped-def]
     """Fill the counts, the multipliers of every record and the sums from the codes alone."""
     counts[:] = 0
@@ -230,7 +227,7 @@ def sums_from_scratch(p, codes, counts, multipliers, sums):  # type: ignore[no-u
                         sums[first + k * n + p.ints[p.row_equations + j]] += by
 
 
-@njit
+@compiled
 def gather_entries(p, s, codes, i, equations, x, seen):  # type: ignore[no-untyped-def]
     """Write a record's terms, those of the same equation added up; return how many equations. `seen` tells records apart."""
     m = 0
@@ -247,7 +244,7 @@ def gather_entries(p, s, codes, i, equations, x, seen):  # type: ignore[no-untyp
     return m
 
 
-@njit
+@compiled
 def gram(p, s, codes, multipliers, kind, every, out):  # type: ignore[no-untyped-def]
     """Write into `out` (p, p), all zero, a system's sum of w x x' over records.
 
@@ -309,7 +306,7 @@ def gram(p, s, codes, multipliers, kind, every, out):  # type: ignore[no-untyped
     return squares, total
 
 
-@njit
+@compiled
 def square_sums(p, s, codes, multipliers, out):  # type: ignore[no-untyped-def]
     """Add to `out` (p,) a system's sum of squared contributions: the diagonal of `gram` of kind 0, without the matrix."""
     of = p.system + 16 * s

@@ -15,9 +15,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
+
+from ...._base.compiled import compiled
 
 __all__ = ["LevelFactor", "centred", "even_factors", "factors_of", "smoothed"]
 
@@ -105,7 +106,7 @@ def _likelihood(gap: Array, factors: Sequence[LevelFactor], variance: float, str
     return float(values[at]), float(strengths[at])
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled
 def _log_likelihoods(squares, spread, strengths):  # type: ignore[no-untyped-def]
     """The logarithm of the likelihood at each strength, less that of noise alone; everything in units of the noise."""
     out = np.zeros(strengths.size)

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
+
+from ...._base.compiled import compiled
 
 __all__ = ["grow"]
 
@@ -18,12 +19,12 @@ TRIED = 3
 """Groups of the child by whose share the codes of a parent without an order are put in one."""
 
 
-@njit(inline="always")  # type: ignore[untyped-decorator]
+@compiled(inline="always")  # type: ignore[untyped-decorator]
 def _xlogx(value: float) -> float:
     return value * np.log(value) if value > 0.0 else 0.0
 
 
-@njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
+@compiled
 def _best_cut(table: Any, people: Any, order: Any, least: float) -> Any:
     """Return the gain in nats of the best cut of the codes of a parent, in some order, and how many of them come before it; 0 where there is none."""
     n_codes, n_groups = table.shape
@@ -59,7 +60,7 @@ def _best_cut(table: Any, people: Any, order: Any, least: float) -> Any:
     return best, place
 
 
-@njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
+@compiled
 def _grouped(shares: Any, n_values: int, in_order: bool, most: int, group_of: Any) -> int:
     """Put the codes of a child that occur at a node into groups, and return how many: neighbours of about the same weight, or the commonest and the rest.
 
@@ -92,7 +93,7 @@ def _grouped(shares: Any, n_values: int, in_order: bool, most: int, group_of: An
     return min(groups, most + 1) + 1
 
 
-@njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
+@compiled
 def grow(x: Any, y: Any, weights: Any, sizes: Any, ordered: Any, child: Any, required: Any, least: int, most: int, price: float, naming: float) -> Any:
     """Return a tree: the column that each node splits (-1: leaf), the first node below, where its sides begin, and the sides of codes.
 

@@ -14,10 +14,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 
+from ...._base.compiled import compiled
 from ...._base.errors import InputError
 from ..systematic import rows_by_group, systematic_uniforms
 
@@ -162,7 +162,7 @@ def _stacked(parents: Sequence[NDArray[np.integer]], n_rows: int) -> NDArray[np.
     return np.stack([np.asarray(codes, dtype=np.uint32) for codes in parents]) if parents else np.empty((0, n_rows), dtype=np.uint32)
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled
 def _leaves(parents, n_rows, splits, below, first_sides, sides):  # type: ignore[no-untyped-def]
     """Return the leaf that each row comes to."""
     out = np.empty(n_rows, dtype=np.int64)
@@ -174,7 +174,7 @@ def _leaves(parents, n_rows, splits, below, first_sides, sides):  # type: ignore
     return out
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled
 def _probabilities(leaves, wanted, above, smoothing, starts, codes, weights, totals):  # type: ignore[no-untyped-def]
     """Return the probability of the wanted code of each row at its leaf."""
     out = np.empty(leaves.size)
@@ -197,7 +197,7 @@ def _probabilities(leaves, wanted, above, smoothing, starts, codes, weights, tot
     return out
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled
 def _draw(out, leaves, uniform, above, smoothing, starts, codes, cumulated, totals):  # type: ignore[no-untyped-def]
     """Draw a code for each row, from its leaf upwards: what is left of the uniform number serves again, so one is enough for a row."""
     for row in range(out.size):

@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..._base.errors import InputError
-from ..._base.masking import masked_count
-from ...table.table import Table
+from .._base.errors import InputError
+from .._base.masking import masked_count
+from ..table.table import Table
 
 __all__ = ["KeyedRows"]
 

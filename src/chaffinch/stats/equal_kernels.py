@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import numba
 import numpy as np
+
+from .._base.compiled import compiled
 
 __all__ = ["fill", "look_up"]
 
@@ -11,7 +12,7 @@ MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)
 """An odd number with bits all over, 2^64 over the golden ratio: multiplying by it spreads words over all slots."""
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled
 def _slot(words, i, slots):  # type: ignore[no-untyped-def]
     """Return the slot at which row i is looked for first."""
     key = np.uint64(0)
@@ -21,7 +22,7 @@ def _slot(words, i, slots):  # type: ignore[no-untyped-def]
     return np.int64((key * MULTIPLIER) & np.uint64(slots.size - 1))
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled
 def _same(words, i, others, k):  # type: ignore[no-untyped-def]
     j = 0
     while j < words.shape[1] and words[i, j] == others[k, j]:
@@ -29,7 +30,7 @@ def _same(words, i, others, k):  # type: ignore[no-untyped-def]
     return j == words.shape[1]
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled
 def fill(words, slots):  # type: ignore[no-untyped-def]
     """Put the number of the first of equal rows into `slots` (-1 all over; a power of two, more than rows); return how many."""
     distinct = 0
@@ -43,7 +44,7 @@ def fill(words, slots):  # type: ignore[no-untyped-def]
     return distinct
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled
 def look_up(words, known, slots, out):  # type: ignore[no-untyped-def]
     """Set `out` to whether each row of `words` equals one of `held`, whose numbers are in `slots`; rows whose `out` is False stay so."""
     for i in range(words.shape[0]):

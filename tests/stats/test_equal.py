@@ -11,7 +11,7 @@ import chaffinch
 from chaffinch import BayesNet
 from chaffinch.errors import InputError
 from chaffinch.risk.attribution.classes import class_ids
-from chaffinch.risk.attribution.equal import KeyedRows
+from chaffinch.stats.equal import KeyedRows
 
 
 def brute_force(original, other):

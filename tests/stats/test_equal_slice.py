@@ -7,8 +7,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from chaffinch.risk.attribution import equal_slice
-from chaffinch.risk.attribution.equal_slice import KeyedSlice
+from chaffinch.stats import equal_slice
+from chaffinch.stats.equal_slice import KeyedSlice
 from chaffinch.table.codes import Codes
 
 SIZES = (3, 4, 300)

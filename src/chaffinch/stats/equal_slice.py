@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ...table.codes import Codes
+from ..table.codes import Codes
 from .equal import KeyedRows
 
 __all__ = ["MOST_KEYED", "KeyedSlice"]
