@@ -11,10 +11,12 @@ BENCH_VENV := .venv-bench
 DOCS_VENV := .venv-docs
 SPARK_VENV := .venv-spark
 OLD_SPARK_VENV := .venv-spark35
+LOWEST_VENV := .venv-lowest
+PACKAGE_VENV := .venv-package
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help demo test test-slow test-spark lint types bench experiments docs clean clean-all
+.PHONY: help demo test test-slow test-spark test-package test-lowest package sbom licences lint types bench experiments docs clean clean-all
 
 help: ## Show the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' Makefile
@@ -38,6 +40,23 @@ test-spark: ## Run the tests of the Spark engine, on Spark 4 and 3.5; skipped wi
 	  $(SPARK_VENV)/bin/python -m pytest tests/spark tests/workflows/test_on_spark.py tests/cli/test_on_spark.py -m spark && \
 	  $(OLD_SPARK_VENV)/bin/python -m pytest tests/spark tests/workflows/test_on_spark.py -m "spark and not slow"; \
 	fi
+
+test-package: $(VENV)/.plain ## Build the package and install it in clean environments, oldest and newest Python, also without an index
+	$(VENV)/bin/python packaging/try_package.py
+
+test-lowest: $(LOWEST_VENV)/.lowest ## Run a part of the tests with the lowest versions that pyproject.toml allows
+	$(LOWEST_VENV)/bin/python -m pytest -q -m "not slow" tests/_base/test_compiled.py tests/cli/test_arrow.py tests/counts/test_memory.py \
+	  tests/cli/test_synth.py tests/cli/test_app.py tests/table/test_grid.py tests/trees/test_audit.py tests/utility/test_study.py
+
+package: $(PACKAGE_VENV)/.package ## Build the sdist and the wheel into dist/
+	$(PACKAGE_VENV)/bin/python -m hatchling build
+
+sbom: $(VENV)/.plain ## Write the bill of materials of the core to dist/sbom.json
+	@mkdir -p dist
+	$(VENV)/bin/python packaging/sbom.py -o dist/sbom.json
+
+licences: $(VENV)/.test ## Write docs/reference/licences.md anew
+	$(VENV)/bin/python packaging/licences.py
 
 lint: $(VENV)/.test ## Check the style with ruff
 	$(VENV)/bin/ruff check .
@@ -74,7 +93,7 @@ clean: ## Remove what was built, and caches; environments stay
 	done
 
 clean-all: clean ## Remove the environments too
-	rm -rf $(VENV) $(BENCH_VENV) $(DOCS_VENV) $(SPARK_VENV) $(OLD_SPARK_VENV)
+	rm -rf $(VENV) $(BENCH_VENV) $(DOCS_VENV) $(SPARK_VENV) $(OLD_SPARK_VENV) $(LOWEST_VENV) $(PACKAGE_VENV)
 
 # A stamp in the environment says that its packages were installed from this pyproject.toml.
 # $(call environment,ENVIRONMENT)  $(call packages,ENVIRONMENT) REQUIREMENTS  $(call install,ENVIRONMENT,REQUIREMENT)
@@ -123,6 +142,19 @@ $(OLD_SPARK_VENV)/.spark: pyproject.toml
 	$(call packages,$(OLD_SPARK_VENV)) 'setuptools<81' wheel
 	$(call packages,$(OLD_SPARK_VENV)) --no-build-isolation 'pyspark[connect]<4' 'pandas<3'
 	$(call packages,$(OLD_SPARK_VENV)) 'pyspark[connect]<4' 'pandas<3' -e '.[test-spark]'
+	@touch $@
+
+# Wheels only: the lowest versions of compiled packages are old, and no compiler should be asked for them.
+$(LOWEST_VENV)/.lowest: pyproject.toml packaging/bounds.py
+	@$(LOWEST_VENV)/bin/python -c "" 2>/dev/null || { $(CHECK_PYTHON); $(PYTHON) -m venv --clear $(LOWEST_VENV); }
+	$(PYTHON) packaging/bounds.py pandas > $(LOWEST_VENV)/lowest.txt
+	$(LOWEST_VENV)/bin/python -m pip install --quiet --disable-pip-version-check --only-binary :all: --no-binary chaffinch \
+	  --constraint $(LOWEST_VENV)/lowest.txt -e '.[pandas]' pytest hypothesis
+	@touch $@
+
+$(PACKAGE_VENV)/.package: pyproject.toml
+	@$(CHECK_PYTHON); $(PYTHON) -m venv --clear $(PACKAGE_VENV)
+	$(PACKAGE_VENV)/bin/python -m pip install --quiet --disable-pip-version-check 'hatchling>=1.24'
 	@touch $@
 
 $(DOCS_VENV)/.docs: pyproject.toml

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from .workflows.plan import plan
     from .workflows.release import release
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 _HOMES = {
     "BayesNet": "synth",

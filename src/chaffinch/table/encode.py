@@ -181,7 +181,7 @@ def decode_column(column: Column, codes: NDArray[np.integer[Any]], rng: np.rando
         position[fitting] = np.arange(len(fitting))
         indices = position[wide]
         dictionary = _array([words[i] for i in fitting], inner)
-        index_type = kind.index_type if len(fitting) <= np.iinfo(kind.index_type.to_pandas_dtype()).max else pa.int32()
+        index_type = kind.index_type if len(fitting) <= np.iinfo(str(kind.index_type)).max else pa.int32()
         positions = pa.array(np.maximum(indices, 0), mask=indices < 0).cast(index_type)
         return pa.DictionaryArray.from_arrays(positions, dictionary, ordered=kind.ordered)
     shown = [word if ok else None for word, ok in zip(words, fits, strict=True)] or [None]

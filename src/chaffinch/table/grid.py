@@ -89,7 +89,7 @@ def from_numbers(numbers: Numbers, present: NDArray[np.bool_], kind: pa.DataType
 
 
 def _whole_numbers(numbers: Numbers, mask: NDArray[np.bool_] | None, kind: pa.DataType) -> pa.Array:
-    info = np.iinfo(kind.to_pandas_dtype())
+    info = np.iinfo(str(kind))
     if np.asarray(numbers).dtype.kind == "f":
         numbers = np.clip(numbers, -LARGEST, LARGEST)
     whole = np.clip(np.asarray(numbers).astype(np.int64), max(info.min, -(2**63)), min(info.max, 2**63 - 1))
