@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
+import subprocess
+import sys
 
 import numpy as np
 import pyarrow as pa
@@ -10,6 +14,7 @@ import pyarrow.csv as pv
 import pyarrow.parquet as pq
 import pytest
 
+from chaffinch.counts.coded import coded_scan
 from chaffinch.table import engine
 from chaffinch.table.formats import parquet
 
@@ -180,7 +185,7 @@ def test_bad_input_leaves_nothing_behind(run_here, people, tmp_path, monkeypatch
     monkeypatch.setattr("chaffinch.table.code_cache.shutil.disk_usage", lambda place: type("Usage", (), {"free": 100}))
     done = run_here("synth", people, "-o", tmp_path / "o.csv", "--engine", "stream", "--seed", 1)
     assert done.code == 2
-    assert "The code cache needs 0.0 GiB" in done.err
+    assert "KiB left. Set TMPDIR to a folder with more room" in done.err
     assert "TMPDIR" in done.err
     done = run_here("synth", people, "-o", tmp_path / "o.csv", "--engine", "cloud")
     assert done.code == 2
@@ -199,3 +204,35 @@ def test_ctrl_c_removes_the_cache(run_here, people, tmp_path, monkeypatch):
     assert done.code != 0
     assert not (tmp_path / "o.csv").exists()
     assert list((tmp_path / "tmp").iterdir()) == []
+
+
+@pytest.mark.parametrize("way", ["SIGTERM", "SIGINT", "SIGKILL"])
+def test_a_run_that_is_ended_leaves_nothing_that_stays(data, tmp_path, way):
+    """By a scheduler or Ctrl-C: nothing at all. By kill -9: a folder that the next run removes."""
+    script = (
+        "import time, chaffinch.counts.stream as s; from chaffinch.cli import main; "
+        "s.StreamCounter.entropies = lambda *a: (print('counting', flush=True), time.sleep(60)); main()"
+    )
+    place = tmp_path / "tmp"
+    place.mkdir()
+    command = [sys.executable, "-c", script, "synth", str(data / "cmc.csv"), "-o", str(tmp_path / "o.csv"), "--engine", "stream", "--seed", "1", "--quiet"]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env={**os.environ, "TMPDIR": str(place)})
+    try:
+        assert process.stdout.readline() == "counting\n"
+        assert len(list(place.iterdir())) == 1
+        process.send_signal(getattr(signal, way))
+        _, said = process.communicate(timeout=60)
+    finally:
+        process.kill()
+    assert not (tmp_path / "o.csv").exists()
+    if way == "SIGKILL":
+        assert len(list(place.iterdir())) == 1
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr("tempfile.tempdir", str(place))
+            with coded_scan(data / "cmc.csv"):
+                assert len(list(place.iterdir())) == 1  # its own
+    else:
+        assert process.returncode == {"SIGTERM": 143, "SIGINT": 130}[way]
+        assert "Stopped. Nothing was written." in said
+        assert "Traceback" not in said
+    assert list(place.iterdir()) == []

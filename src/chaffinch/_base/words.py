@@ -6,7 +6,7 @@ import unicodedata
 from functools import lru_cache
 from typing import Any
 
-__all__ = ["NONE", "between", "fixed", "is_number", "number", "percent", "shown", "signed", "width_of"]
+__all__ = ["NONE", "between", "fixed", "is_number", "number", "percent", "shown", "signed", "size_words", "width_of"]
 
 NONE = "–"
 MOST = 60
@@ -140,3 +140,16 @@ def width_of(text: str, size: float) -> float:
             1.05 if wide else 0.39 if c in narrow else 0.98 if c in "mwMW@%<>=+~#&" else 0.74 if c.isupper() else 0.63
         )
     return total * size
+
+
+def size_words(n_bytes: int) -> str:
+    """Return bytes in words.
+
+    Examples
+    --------
+    >>> size_words(6_335_076_762), size_words(300 << 20), size_words(4000)
+    ('5.9 GiB', '300 MiB', '4 KiB')
+    """
+    if n_bytes >= 1 << 30:
+        return f"{n_bytes / (1 << 30):.1f} GiB"
+    return f"{n_bytes / (1 << 20):.0f} MiB" if n_bytes >= 1 << 20 else f"{n_bytes / (1 << 10):.0f} KiB"

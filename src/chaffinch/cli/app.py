@@ -1,13 +1,17 @@
 """The `chaffinch` command: its commands, and how faults end.
 
-Exit codes: 0 done, 1 a policy said no, 2 bad use or bad input, 3 a fault of ours, 130 stopped by Ctrl-C.
+Exit codes: 0 done, 1 a policy said no, 2 bad use or bad input, 3 a fault of ours, 130 stopped by Ctrl-C, 143 by SIGTERM.
 """
 
 from __future__ import annotations
 
+import contextlib
 import os
+import signal
 import sys
+import threading
 import traceback
+from collections.abc import Iterator
 from typing import Annotated, NoReturn
 
 import typer
@@ -87,7 +91,11 @@ def _common(
 def main() -> NoReturn:
     """Run the command line and end the process with its exit code."""
     try:
-        app()
+        with _ending_as_ctrl_c():
+            app()
+    except _TerminatedError:
+        typer.echo(stopped(), err=True)
+        sys.exit(128 + signal.SIGTERM)
     except SystemExit as end:
         sys.exit(end.code)
     except ChaffinchError as error:
@@ -105,6 +113,27 @@ def main() -> NoReturn:
     except Exception as error:
         _fault(error)
     sys.exit(0)
+
+
+class _TerminatedError(BaseException):
+    """The process was asked to end."""
+
+
+@contextlib.contextmanager
+def _ending_as_ctrl_c() -> Iterator[None]:
+    """Have SIGTERM, which schedulers send, end a run as Ctrl-C does, with nothing half-written; unless somebody listens to it already."""
+    if threading.current_thread() is not threading.main_thread() or signal.getsignal(signal.SIGTERM) is not signal.SIG_DFL:
+        yield
+        return
+
+    def end(number: int, frame: object) -> NoReturn:
+        raise _TerminatedError
+
+    signal.signal(signal.SIGTERM, end)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
 
 
 def _fault(error: Exception) -> NoReturn:

@@ -33,6 +33,8 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from .._base.errors import FileError
+from .._base.held_folders import held, remove_left_behind
+from .._base.words import size_words
 from .codec import same_codes
 from .codes import WIDTHS, Codes, narrowest
 from .schema import Column, Schema
@@ -43,6 +45,9 @@ VERSION = 1
 
 BLOCK_ROWS = 1 << 18
 """Rows of a block: what is counted at a time."""
+
+PREFIX = "chaffinch-codes-"
+"""How the names of temporary folders of codes begin."""
 
 FILE_ROWS = 1 << 22
 """Rows of a file: it is mapped as a whole, and let go when the next one is."""
@@ -226,21 +231,23 @@ class CodeCache:
 def temporary_folder(beside: str | os.PathLike[str] | None = None, *, n_bytes: int = 0) -> Iterator[Path]:
     """Give a new folder that only its owner can read, and remove it with all it holds when the block ends, also by an error, Ctrl-C or SIGTERM.
 
-    It lies in the folder `beside`, else in that of the system for temporary files (`TMPDIR`). FileError where there is no room for `n_bytes`.
+    It lies in the folder `beside`, else in that of the system for temporary files (`TMPDIR`). FileError where there is no room for `n_bytes`. What a
+    process that was killed left there is removed before.
     """
     place = Path(tempfile.gettempdir() if beside is None else beside)
     try:
         free = shutil.disk_usage(place).free
-        folder = Path(tempfile.mkdtemp(prefix="chaffinch-codes-", dir=place))  # readable by its owner alone
+        remove_left_behind(place, PREFIX)
+        folder = Path(tempfile.mkdtemp(prefix=PREFIX, dir=place))  # readable by its owner alone
     except OSError as error:
         raise FileError(f"Cannot make a code cache in '{place}': {error.strerror or 'the system refused'}. Set TMPDIR to another folder.") from None
     try:
         if n_bytes > free:
             raise FileError(
-                f"The code cache needs {n_bytes / 2**30:.1f} GiB, and '{place}' has {free / 2**30:.1f} GiB left. Set TMPDIR to a folder with more room, "
+                f"The code cache needs {size_words(n_bytes)}, and '{place}' has {size_words(free)} left. Set TMPDIR to a folder with more room, "
                 "or use --engine memory."
             )
-        with _ending_on_sigterm():
+        with _ending_on_sigterm(), held(folder):
             yield folder
     finally:
         shutil.rmtree(folder, ignore_errors=True)

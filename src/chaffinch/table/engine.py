@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Literal, Unpack
 
 from .._base.errors import unknown_name
+from .._base.words import size_words
 from .formats.options import FileOptions
 from .sources import expected_shape, located
 
@@ -54,8 +55,8 @@ class EngineChoice:
         if not self.chosen or not self.stream or self.needed is None or self.free is None:
             return ""
         return (
-            f"Rows are read batch by batch (--engine stream): in memory they would take about {_size(self.needed)}, "
-            f"and {_size(self.free)} are free."
+            f"Rows are read batch by batch (--engine stream): in memory they would take about {size_words(self.needed)}, "
+            f"and {size_words(self.free)} are free."
         )
 
 
@@ -116,14 +117,3 @@ def _left(limit: Path, used: Path) -> int | None:
         return max(int(limit.read_text("ascii")) - int(used.read_text("ascii")), 0)
     except (OSError, ValueError):
         return None
-
-
-def _size(n_bytes: int) -> str:
-    """Return bytes in words.
-
-    Examples
-    --------
-    >>> _size(6_335_076_762), _size(300 << 20)
-    ('5.9 GiB', '300 MiB')
-    """
-    return f"{n_bytes / (1 << 30):.1f} GiB" if n_bytes >= 1 << 30 else f"{n_bytes / (1 << 20):.0f} MiB"
