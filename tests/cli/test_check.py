@@ -460,3 +460,49 @@ def test_output_files_that_are_misused_say_what_to_do(run, spec, tmp_path):
         done = run(*arguments)
         assert done.code == 2
         assert words in done.err.replace("\n", " ")
+
+
+SMALL = TABLE.replace("threshold = 10\n", "margins = true\n").replace("standard_of_living", "num_children")
+
+
+def test_mitigations_are_shown_and_written_and_the_exit_code_is_about_what_came(run, spec, tmp_path):
+    told, folder = tmp_path / "c.json", tmp_path / "mended"
+    done = run(spec(HEAD, SMALL, MEAN), "--data", CMC, "--rules-only", "--mitigate", "--write", folder, "--json", told)
+    assert done.code == 1
+    assert "Mitigation: 1 output changed. Checked anew as a whole, by the same rules: rules only. 2 outputs: 2 pass." in done.out
+    assert "What else was tried and breaks no rule, least loss first:" in done.out
+    plan = json.loads(told.read_text())["mitigation"]
+    assert plan["passed"]
+    assert [step["output"] for step in plan["steps"]] == ["media by living"]
+    assert sorted(path.name for path in folder.iterdir()) == ["01-media-by-living.csv", "02-children-by-living.csv", "mitigated.json"]
+    assert run(folder / "mitigated.json", "--data", CMC, "--rules-only").code == 0
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (("--data", CMC, "--rules-only", "--write", "new"), "--write is for mitigated outputs: add --mitigate."),
+        (("--data", CMC, "--rules-only", "--mitigate", "--write", "."), "it exists. Name a new folder."),
+    ],
+)
+def test_bad_use_of_mitigations_is_named(run, spec, options, message):
+    done = run(spec(HEAD, TABLE), *options)
+    assert done.code == 2
+    assert message in done.err
+
+
+def test_mitigations_need_the_records(run):
+    done = run(ROOT / "examples" / "outputs" / "brought" / "pandas_crosstab.csv", "--rules-only", "--mitigate")
+    assert done.code == 2
+    assert "--mitigate needs the records behind the outputs: --data FILE." in done.err
+
+
+def test_of_many_ways_to_mend_an_output_a_few_are_shown():
+    from chaffinch.cli.check import mitigation_lines
+    from chaffinch.outputs.check.mitigation import Loss, MitigationOption, MitigationPlan
+
+    options = tuple(MitigationOption("t", "band", f"way {k}", "pass", Loss(k / 10, 10, 10 - k)) for k in range(1, 8))
+    lines = mitigation_lines(MitigationPlan((), options, {"u": "it could not be read: no file"}, "fail", None, False, None, 7, True))
+    assert lines[1] == "Mitigation: Nothing could be mended."
+    assert [line.split(" (")[0] for line in lines[3:7]] == [f"- 't': way {k}" for k in range(1, 5)]
+    assert lines[7:] == ["- 't': 3 more, on the page (--html) and in the JSON.", "- Not mended: 'u': it could not be read: no file."]

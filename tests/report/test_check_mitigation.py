@@ -25,7 +25,7 @@ def test_the_section_says_what_is_done_and_what_is_not():
     blocks = mitigation_blocks(plan)
     assert blocks[0] == Paragraph(plan.sentence)
     tables = [one for one in blocks if isinstance(one, PageTable)]
-    assert [one.caption for one in tables] == ["What is done, least loss first", "Each way that mends an output, least loss first"]
+    assert [one.caption for one in tables] == ["What is done, least loss first", "Each way that was tried and breaks no rule, least loss first"]
     assert len(tables[1].rows) == len(plan.options)
     (listing,) = [one for one in blocks if isinstance(one, Listing)]
     assert "Not mended: 'wrong'" in listing.items[0]

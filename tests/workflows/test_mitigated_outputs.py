@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import pandas as pd
 import pytest
@@ -12,7 +13,8 @@ from chaffinch._base.errors import FileError, InputError
 from chaffinch.outputs.crossing import Frame
 from chaffinch.outputs.document import recipes_of
 from chaffinch.outputs.fields import Field, Fields
-from chaffinch.workflows.mitigated_outputs import table_of_output
+from chaffinch.outputs.records import TableCoder
+from chaffinch.workflows.mitigated_outputs import table_of_output, write_mitigated
 
 PEOPLE = pd.DataFrame({"x": ["a"] * 60 + ["b"] * 50 + ["=c"] * 40, "y": (["u"] * 25 + ["v"] * 25) * 3, "z": ["one"] * 149 + ["rarest"]})
 DOCUMENT = {
@@ -48,6 +50,16 @@ def test_nothing_is_written_where_nothing_was_mended_or_it_is_not_enough(tmp_pat
     assert not folder.exists()
     lost = {**DOCUMENT, "outputs": [{"name": "t", "kind": "table", "by": ["x"], "counts": [1, 2, 3]}]}
     chaffinch.check(lost, PEOPLE, rules_only=True, mitigate=True, write=folder)
+    assert not folder.exists()
+
+
+def test_what_does_not_pass_is_not_written(tmp_path):
+    bad = {**DOCUMENT, "outputs": [{"name": "t", "kind": "table", "by": ["x", "z"]}]}
+    result = chaffinch.check(bad, PEOPLE, rules_only=True)
+    assert not result.passed
+    folder = tmp_path / "mended"
+    line = write_mitigated(folder, replace(result, mitigated=result), TableCoder(chaffinch.read(PEOPLE)))
+    assert line == f"Nothing was written to {folder}: the mitigated outputs do not pass."
     assert not folder.exists()
 
 

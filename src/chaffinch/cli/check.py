@@ -23,6 +23,8 @@ __all__ = ["check", "mitigation_lines", "summary_lines"]
 
 WIDTH = 80
 """How wide the table of verdicts may be, whatever the terminal."""
+MOST_OPTIONS = 4
+"""How many ways to mend an output are shown beside the one that was taken."""
 MOST_KIND = 14
 """How wide its column of kinds may be."""
 
@@ -227,8 +229,12 @@ def mitigation_lines(plan: MitigationPlan) -> list[str]:
         lines.append(f"- Marginal risk {risk}, {one.verdict}: {one.words}.")
     others = [one for one in plan.options if not one.taken]
     if others:
-        lines.append("What else would do, least loss first:")
-        lines += [f"- '{one.output}': {one.words} (rules {one.status}; lost: {one.loss.share:.1%}, {one.loss.words})" for one in others]
+        lines.append("What else was tried and breaks no rule, least loss first:")
+        for name in dict.fromkeys(one.output for one in others):
+            mine = [one for one in others if one.output == name]
+            lines += [f"- '{name}': {one.words} (rules {one.status}; lost: {one.loss.share:.1%}, {one.loss.words})" for one in mine[:MOST_OPTIONS]]
+            if len(mine) > MOST_OPTIONS:
+                lines.append(f"- '{name}': {len(mine) - MOST_OPTIONS} more, on the page (--html) and in the JSON.")
     lines += [f"- Not mended: '{name}': {why}." for name, why in plan.not_mended.items()]
     return lines
 

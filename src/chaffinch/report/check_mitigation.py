@@ -42,7 +42,7 @@ def mitigation_blocks(plan: MitigationPlan) -> tuple[Block, ...]:
             for one in plan.options
         )
         head_options = ("Output", "Change", "Rules after", "", "Lost", "What is lost")
-        blocks.append(PageTable("Each way that mends an output, least loss first", head_options, others, wide=frozenset({1, 5}), numbers=frozenset({4}), cards=True))
+        blocks.append(PageTable("Each way that was tried and breaks no rule, least loss first", head_options, others, wide=frozenset({1, 5}), numbers=frozenset({4}), cards=True))
     if plan.not_mended:
         blocks.append(Listing(tuple(f"Not mended: '{shown(name)}': {why}." for name, why in plan.not_mended.items())))
     blocks.append(Paragraph(" ".join(LIMITS), "note"))

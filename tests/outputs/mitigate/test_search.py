@@ -108,12 +108,15 @@ def test_nothing_left_to_publish_is_said():
     assert not result.mitigation.passed
 
 
-def test_numbers_that_are_not_the_datas_are_not_mended():
-    wrong = [[41, 30, 25], [35, 4, 28], [22, 31, 45]]
-    result = mended({**TABLE, "counts": wrong})
-    assert result.mitigation.not_mended == {"t": "its published numbers are not those of the data"}
-    assert result.mitigation.steps == ()
-    assert result.mitigation.sentence == "Nothing could be mended."
+def test_numbers_that_are_not_the_datas_are_held_back_and_the_others_leave():
+    wrong = {**TABLE, "name": "wrong", "counts": [[41, 30, 25], [35, 4, 28], [22, 31, 45]]}
+    result = mended(wrong, {"name": "x", "kind": "table", "by": ["x"]})
+    assert result.verdict.word == "outputs inconsistent"
+    (step,) = result.mitigation.steps
+    assert (step.output, step.dropped, step.words) == ("wrong", True, ("held back: its published numbers are not those of the data",))
+    assert result.mitigation.not_mended == {"wrong": "its published numbers are not those of the data"}
+    assert result.mitigation.passed
+    assert [one.name for one in result.mitigated.outputs] == ["x"]
 
 
 def test_no_level_and_no_cell_is_in_what_leaves():

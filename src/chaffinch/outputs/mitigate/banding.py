@@ -141,5 +141,5 @@ def _fewer_edges(output: OutputSpec, trial: RuleTrial, *, ends: bool) -> Series:
         yield MitigatedForm(recipe.changed(drop=("withheld",), edges=list(edges)), f"{len(edges) - 1} bins instead of {first}")
 
 
-BAND = MITIGATIONS.register(Mitigation("band", "broader categories, a column less, fewer bins", _banded))
-TOP_CODE = MITIGATIONS.register(Mitigation("top-code", "the ends of a number in one group each", _top_coded))
+BAND = MITIGATIONS.register(Mitigation("band", "broader categories, a column less, fewer bins", _banded, undoes=("suppress",)))
+TOP_CODE = MITIGATIONS.register(Mitigation("top-code", "the ends of a number in one group each", _top_coded, undoes=("suppress",)))

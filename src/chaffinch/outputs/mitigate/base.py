@@ -39,11 +39,15 @@ Series = Iterator[MitigatedForm]
 
 @dataclass(frozen=True)
 class Mitigation:
-    """A way to publish less: its name, what it does in a few words, and its series of forms for an output; none where it does not fit."""
+    """A way to publish less: its name, what it does in a few words, and its series of forms for an output; none where it does not fit.
+
+    `undoes`: names of mitigations of which nothing is left once this one is done after them.
+    """
 
     name: str
     sentence: str
     series: Callable[[OutputSpec, RuleTrial], Iterator[Series]]
+    undoes: tuple[str, ...] = ()
 
 
 MITIGATIONS: Registry[Mitigation] = Registry("mitigation")

@@ -65,5 +65,5 @@ def _most_decimals(recipe: OutputSpec) -> int | None:
     return max([*places, *([] if recipe.decimals is None else [recipe.decimals])], default=None)
 
 
-ROUND = MITIGATIONS.register(Mitigation("round", "round counts and totals to a base", _rounded))
-DECIMALS = MITIGATIONS.register(Mitigation("fewer decimals", "print numbers with fewer decimals", _decimals))
+ROUND = MITIGATIONS.register(Mitigation("round", "round counts and totals to a base", _rounded, undoes=("round", "suppress")))
+DECIMALS = MITIGATIONS.register(Mitigation("fewer decimals", "print numbers with fewer decimals", _decimals, undoes=("fewer decimals",)))

@@ -46,6 +46,9 @@ MOST_ASSESSED = 3
 LEAST_LOSS = (0.1, 0.4)
 """The least loss of the output that adds most to the risk, at each attempt: measurements are too dear for small steps. After these it is dropped."""
 
+HELD = ("fail", "not assessed")
+"""Verdicts with which an output does not leave."""
+
 DROP = "drop"
 """What not publishing an output is called."""
 
@@ -64,6 +67,7 @@ class _Found:
     output: str
     bad: int = 0  # Rules that fail or are not assessed with it
     reviews: int = 0  # Rules that a person has to look at with it, and had not before
+    why: str = ""  # Why it is held back, where nothing was tried
 
     @property
     def order(self) -> tuple[int, bool, float, int]:
@@ -72,7 +76,7 @@ class _Found:
 
     @property
     def words(self) -> str:
-        return "not published" if self.form is None else self.form.words
+        return self.form.words if self.form is not None else f"held back: {self.why}" if self.why else "not published"
 
 
 @dataclass(eq=False)
@@ -88,9 +92,9 @@ class _State:
 
     def take(self, found: _Found, *, anew: bool = False) -> None:
         """Put a form in the place of its output; `anew`: it was made of the output as it came, so what was done before is undone."""
-        if anew:
-            self.taken.pop(found.output, None)
-        self.taken.setdefault(found.output, []).append(found)
+        undone = MITIGATIONS[found.mitigation].undoes if found.form is not None else ()
+        before = [] if anew or found.form is None else [one for one in self.taken.get(found.output, []) if one.mitigation not in undone]
+        self.taken[found.output] = [*before, found]
         self.tried.setdefault((found.output, found.words), found)
         if found.form is None:
             del self.current[found.output]
@@ -121,6 +125,9 @@ def find_mitigations(
     reviewed = {name: {one.rule for one in result.rules.of(name) if one.status == "review"} for name in specs}
     state = _State(trial, specs, dict(specs), reviewed=reviewed)
     progress("mitigations", 0.0)
+    for row in result.summary:
+        if row.output in not_mended and row.verdict in HELD:
+            _hold_back(state, row.output, not_mended[row.output])
     _mend_alone(state, not_mended)
     _mend_together(state, not_mended)
     if not state.taken and _excess(result):
@@ -132,14 +139,21 @@ def find_mitigations(
             return None
         left = Outputs(fields, tuple(state.current.values()))
         asked = _still_asked(left, released, settings)
-        return check_recipes(left, data, asked, released=released, policy=policy, uncertain=uncertain, seed=seed, workers=workers, progress=progress)
+        still = {name: why for name, why in (uncertain or {}).items() if name in state.current}
+        return check_recipes(left, data, asked, released=released, policy=policy, uncertain=still, seed=seed, workers=workers, progress=progress)
 
     after = check()
     assessed = [] if settings.rules_only else [_assessed("as they came", result)]
     while after is not None and not settings.rules_only:
         assessed.append(_assessed(_done(state), after))
-        if not _excess(after) or len(assessed) > most_assessed or not _mend_risk(state, after, not_mended, len(assessed) - 1):
+        if after.passed or len(assessed) > most_assessed:
             break
+        if not _excess(after) or not _mend_risk(state, after, not_mended, len(assessed) - 1):
+            held = [row for row in after.summary if row.output in state.current and row.verdict in HELD]
+            for row in held:  # what could not be measured, or reached: no pass is said of it
+                _hold_back(state, row.output, "; ".join(row.why) or row.verdict)
+            if not held:
+                break
         after = check()
     progress("done", 1.0)
     return _plan(state, result, after, tuple(assessed), not_mended), after
@@ -150,6 +164,12 @@ def _not_mended(result: CheckResult, uncertain: Mapping[str, str]) -> dict[str, 
     reasons = {one.name: "its published numbers are not those of the data" for one in result.outputs if one.consistent is False and not one.released}
     reasons |= {name: f"nothing but the rules can be said of it: {why}" for name, why in uncertain.items()}
     return reasons | {one.name: f"it could not be read: {one.reason}" for one in result.about.skipped}
+
+
+def _hold_back(state: _State, name: str, why: str) -> None:
+    """Drop an output that cannot be mended, so that the others may leave."""
+    if name in state.current:
+        state.take(replace(_dropped(state, name), why=why), anew=True)
 
 
 def _mend_alone(state: _State, not_mended: Mapping[str, str]) -> None:
@@ -217,9 +237,11 @@ def _together(state: _State, output: OutputSpec, before: int) -> list[_Found]:
             for form in series:
                 if state.trial.exhausted:
                     break
-                found = _judged(state, mitigation, form, state.trial.judge(form.recipe))
+                found = _judged(state, mitigation, form, state.trial.judge(form.recipe), keep=False)
                 if found is not None and found.bad < before:
                     out.append(found)
+                    if found.status not in HELD:
+                        state.tried.setdefault((output.name, form.words), found)
                     if not found.bad and not found.reviews:
                         break
     others = [one for one in state.current.values() if one.name != output.name]

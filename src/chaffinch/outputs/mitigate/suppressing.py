@@ -167,5 +167,5 @@ def _fewer(chosen: frozenset[int], may: list[int], undone: Undone, cells: CellCo
 
 
 SUPPRESS = MITIGATIONS.register(
-    Mitigation("suppress", "withhold cells of few people, and others so that these cannot be worked out", _series)
+    Mitigation("suppress", "withhold cells of few people, and others so that these cannot be worked out", _series, undoes=("suppress",))
 )
