@@ -8,13 +8,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .._base.errors import SchemaError
 from .._base.plain import to_plain
+
+if TYPE_CHECKING:
+    from .lookup import NumberList
 
 __all__ = ["OTHER", "Categories", "Codec", "Grain", "Intervals", "Scalar", "codec_from_dict", "same_codes"]
 
@@ -42,6 +45,13 @@ class Categories:
     def size(self) -> int:
         """The number of codes."""
         return self.n_values + self.null + len(self.missing)
+
+    @cached_property
+    def number_list(self) -> NumberList:
+        """The codes of whole numbers, to be looked up."""
+        from .lookup import NumberList
+
+        return NumberList.of(self)
 
     def names(self) -> list[str]:
         """Return a readable name for each code."""
@@ -174,6 +184,13 @@ class Intervals:
                 move_to_classes(out, codes, rng.random(len(codes)), is_atom, index, first, last, fixed, grain.width, stay, taken, wanted, self.step, scale)
         return out
 
+    @cached_property
+    def number_list(self) -> NumberList:
+        """The codes of whole numbers, to be looked up."""
+        from .lookup import NumberList
+
+        return NumberList.of(self)
+
     def names(self) -> list[str]:
         """Return a readable name for each code."""
         low, high = self.ranges()
@@ -256,7 +273,7 @@ Codec = Categories | Intervals
 
 def same_codes(one: Codec | None, other: Codec | None) -> bool:
     """Return whether codes of one codec mean the same as those of another."""
-    return one is other or (one is not None and other is not None and one.to_dict() == other.to_dict())
+    return one is other or (one is not None and other is not None and one.size == other.size and one.to_dict() == other.to_dict())
 
 
 def _are_quantile_functions(knots: tuple[NDArray[np.float64], ...]) -> bool:

@@ -14,6 +14,7 @@ from .._base.errors import SchemaError
 from .codec import OTHER, Categories, Intervals
 from .codes import narrowest
 from .grid import from_numbers, is_whole, to_numbers
+from .lookup import looked_up, word_codes
 from .schema import Column
 from .types import is_numeric, is_words, parse_type, value_type, whole_array
 
@@ -29,6 +30,8 @@ def encode_column(column: Column, values: pa.Array, tokens: NDArray[np.int16] | 
     """
     codec = column.fitted_codec
     values = whole_array(values)
+    if tokens is None and (quick := looked_up(column, values)) is not None:
+        return quick
     out = np.zeros(len(values), dtype=np.int64)
     if isinstance(codec, Categories) and not is_numeric(values.type):
         absent = _encode_words(column, codec, values, out)
@@ -54,7 +57,7 @@ def _encode_words(column: Column, codec: Categories, values: pa.Array, out: NDAr
     """Fill in the codes of text, booleans and dictionaries; return which entries are null."""
     if not pa.types.is_dictionary(values.type):
         values = values.dictionary_encode()
-    lookup, words = _word_codes(codec), values.dictionary.to_pylist()
+    lookup, words = word_codes(codec), values.dictionary.to_pylist()
     outside = len(codec.levels) if codec.other else -1
     table = np.array([lookup.get(word, outside) for word in words] or [0], dtype=np.int64)
     absent = (
@@ -69,15 +72,6 @@ def _encode_words(column: Column, codec: Categories, values: pa.Array, out: NDAr
     if (out[~absent] < 0).any():
         raise _outside(column)
     return absent
-
-
-def _word_codes(codec: Categories) -> dict[Any, int]:
-    codes: dict[Any, int] = {level: code for code, level in enumerate(codec.levels)}
-    if codec.other:
-        codes[OTHER] = len(codec.levels)
-    for i, code in enumerate(codec.missing):
-        codes[code] = codec.n_values + codec.null + i
-    return codes
 
 
 def _encode_numbers(column: Column, values: pa.Array, out: NDArray[np.int64]) -> NDArray[np.bool_]:
