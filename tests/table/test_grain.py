@@ -8,9 +8,12 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import chaffinch
 from chaffinch.errors import SchemaError
+from chaffinch.table import grain
 from chaffinch.table.codec import codec_from_dict
 from chaffinch.table.discretise import fit_intervals
 from chaffinch.table.schema import Column
@@ -124,3 +127,30 @@ def test_a_stream_has_the_same_grain_and_a_declared_domain_has_none(tmp_path):
     assert scanned.schema["price"].codec.to_dict() == table.schema["price"].codec.to_dict()
     nothing = fit_intervals(Column("x", "float", decimals=2, bounds=(0.0, 99.0), binning="width"), np.empty(0), np.empty(0), whole=False)
     assert nothing.grains == ()
+
+
+@given(st.integers(0, 10**6), st.sampled_from([2, 7, 10, 24]), st.booleans())
+@settings(max_examples=60, deadline=None)
+def test_many_narrow_pieces_at_once_are_one_after_the_other_to_the_last_bit(seed, classes, whole):
+    rng = RNG(seed)
+    low = rng.integers(-50, 50, 40) / (1 if whole else 4)
+    high = low + rng.integers(1, 60, 40) / (1 if whole else 4)
+    part = rng.random(40)
+    one_by_one, together = np.zeros(classes), np.zeros(classes)
+    for piece in zip(part.tolist(), low.tolist(), high.tolist(), strict=True):
+        grain._add_piece(one_by_one, *piece)
+    grain._add_narrow(together, part, low, high, np.zeros(40, dtype=bool), whole=whole)
+    assert one_by_one.tolist() == together.tolist()
+    quarters = np.zeros(classes)  # every quarter of a class by hand
+    for share, first, last in zip(part.tolist(), (low * 4).astype(int).tolist(), (high * 4).astype(int).tolist(), strict=True):
+        for quarter in range(first, last):
+            quarters[quarter // 4 % classes] += share / (last - first)
+    np.testing.assert_allclose(together, quarters, rtol=1e-12)
+
+
+def test_a_piece_of_no_length_is_in_the_class_of_its_place():
+    out = np.zeros(5)
+    grain._add_narrow(out, np.array([0.5, 0.25]), np.array([7.0, -1.5]), np.array([7.0, -1.5]), np.zeros(2, dtype=bool), whole=False)
+    assert out.tolist() == [0, 0, 0.5, 0.25, 0]
+    grain._add_narrow(out, np.array([1.0]), np.array([3.0]), np.array([90.0]), np.ones(1, dtype=bool), whole=True)
+    np.testing.assert_allclose(out, [0.2, 0.2, 0.7, 0.45, 0.2], rtol=1e-15)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from itertools import pairwise
 
 import numpy as np
 import pyarrow as pa
@@ -30,6 +31,9 @@ LEAST_MOVED = 0.05
 
 SMOOTH_TURNS = 4
 """A straight piece over so many turns of the classes has all of them alike."""
+
+NARROW, PIECES = 256, 2048
+"""Classes that a straight piece runs over at most to be worked out together with others, and how many such are at a time."""
 
 Counts = NDArray[np.float64]
 
@@ -130,25 +134,68 @@ def _gain(own: Counts, common: NDArray[np.bool_], smooth: NDArray[np.float64]) -
 def _smooth_shares(codec: Intervals, values: Numbers, counts: Counts, width: int, classes: int) -> NDArray[np.float64]:
     """The shares of classes in what is drawn smoothly: pieces of the bins' quantile functions, each even over its numbers."""
     in_bin = np.bincount(np.searchsorted(codec.starts[1:], values, side="right"), weights=counts, minlength=len(codec.starts))
-    out = np.zeros(classes)
+    parts, lows, highs = [np.empty(0)], [np.empty(0)], [np.empty(0)]
     for knots, records in zip(codec.knots, in_bin.tolist(), strict=True):
         ranks, numbers = knots
-        mass, ends = np.diff(ranks), _positions(codec, numbers) / width
-        sloped = (mass > 0) & (np.diff(numbers) > 0)
+        mass, ends = ranks[1:] - ranks[:-1], _positions(codec, numbers) / width
+        sloped = (mass > 0) & (numbers[1:] > numbers[:-1])
         if not sloped.any() or not records:
             continue
         mass = np.where(sloped, mass, 0.0)
-        for part, low, high in zip((mass * (records / mass.sum())).tolist(), ends[:-1].tolist(), ends[1:].tolist(), strict=True):
-            if not part:
-                continue
-            if high - low >= SMOOTH_TURNS * classes:
-                out += part / classes
-                continue
-            if low == high:
-                out[int(low) % classes] += part
+        parts.append((mass * (records / mass.sum()))[sloped])
+        lows.append(ends[:-1][sloped])
+        highs.append(ends[1:][sloped])
+    part, low, high = (np.concatenate(some) for some in (parts, lows, highs))
+    out: NDArray[np.float64] = np.zeros(classes)
+    even = high - low >= SMOOTH_TURNS * classes
+    kind = np.where(even, classes > NARROW, 2 * (high - low > NARROW))
+    borders = np.flatnonzero(np.diff(kind, prepend=-1))  # where a run of pieces of one kind starts
+    for first, last in pairwise([*borders.tolist(), len(part)]):
+        for start in range(first, last, PIECES):
+            run = slice(start, min(start + PIECES, last))
+            if kind[first] == 1:
+                for share in (part[run] / classes).tolist():
+                    out += share
+            elif kind[first] == 2:
+                for one in zip(part[run].tolist(), low[run].tolist(), high[run].tolist(), strict=True):
+                    _add_piece(out, *one)
             else:
-                edges = np.concatenate([[low], np.arange(math.floor(low) + 1, math.ceil(high)), [high]])
-                pieces = edges[1:] - edges[:-1]
-                out += np.bincount(np.floor(edges[:-1]).astype(np.int64) % classes, weights=pieces * (part / pieces.sum()), minlength=classes)
+                _add_narrow(out, part[run], low[run], high[run], even[run], whole=width == 1)
     total = out.sum()
     return np.asarray(np.maximum(out / total, 1e-6 / classes)) if total else np.full(classes, 1 / classes)
+
+
+def _add_piece(out: NDArray[np.float64], part: float, low: float, high: float) -> None:
+    """Add to the classes what a straight piece has of each: its part of all, even from one place to another, in widths of a class."""
+    edges = np.concatenate([[low], np.arange(math.floor(low) + 1, math.ceil(high)), [high]])
+    pieces = edges[1:] - edges[:-1]
+    out += np.bincount(np.floor(edges[:-1]).astype(np.int64) % len(out), weights=pieces * (part / pieces.sum()), minlength=len(out))
+
+
+def _add_narrow(
+    out: NDArray[np.float64], part: NDArray[np.float64], low: NDArray[np.float64], high: NDArray[np.float64], even: NDArray[np.bool_], *, whole: bool
+) -> None:
+    """Add many pieces as `_add_piece` does each, in their order and to the last bit: a column of values that many records share has ten thousands.
+
+    Those that are `even` over all classes add as much to each.
+    """
+    start = np.floor(low).astype(np.int64)
+    cells = np.where(even, len(out), np.maximum(np.ceil(high).astype(np.int64) - start, 1))
+    begin = np.cumsum(cells) - cells
+    piece = np.repeat(np.arange(len(part)), cells)
+    place = np.arange(len(piece)) - begin[piece]
+    lengths: NDArray[np.float64] = np.ones(len(piece))
+    ragged = (high > low) & ~even
+    lengths[begin[ragged]] = np.minimum(start[ragged] + 1, high[ragged]) - low[ragged]
+    ragged &= cells > 1
+    lengths[(begin + cells - 1)[ragged]] = high[ragged] - (start + cells - 1)[ragged]
+    if whole:
+        total = np.where(even, len(out), np.where(high > low, high - low, 1.0))
+    else:
+        total = np.array([lengths[a : a + n].sum() for a, n in zip(begin.tolist(), cells.tolist(), strict=True)])
+    weights = lengths * (part / total)[piece]
+    for turn in range(1, -(-int(cells.max()) // len(out))):  # a class that the piece meets again
+        again = np.flatnonzero(place // len(out) == turn)
+        weights[again - turn * len(out)] += weights[again]
+    once = place < len(out)
+    np.add.at(out, (start[piece] + place)[once] % len(out), weights[once])
