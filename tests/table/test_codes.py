@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -35,3 +37,24 @@ def test_what_does_not_fit_is_refused():
     for columns, sizes in (([np.zeros(2, np.uint8), np.zeros(3, np.uint8)], [1, 1]), ([np.zeros(2, np.uint8)], [1, 1])):
         with pytest.raises(InputError, match="one array for each size, all of one length"):
             Codes.of(columns, sizes)
+
+
+@given(st.lists(st.sampled_from([1, 256, 257, 65_537]), max_size=4), st.lists(st.integers(0, 5), min_size=1, max_size=4), st.integers(0, 99))
+def test_rows_that_are_cut_apart_are_joined_again(sizes, lengths, seed):
+    rng = np.random.default_rng(seed)
+    n = sum(lengths)
+    codes = Codes.of([rng.integers(0, size, n) for size in sizes], sizes, n_rows=n)
+    ends = np.cumsum([0, *lengths]).tolist()
+    parts = [codes.between(start, stop) for start, stop in pairwise(ends)]
+    assert [part.n_rows for part in parts] == lengths
+    assert all(np.shares_memory(part[j], codes[j]) for part in parts for j in range(len(sizes)) if part.n_rows)
+    again = Codes.joined(parts)
+    assert again.n_rows == n
+    for j in range(len(sizes)):
+        np.testing.assert_array_equal(again[j], codes[j])
+    assert codes.between(0, n + 9).n_rows == n
+
+
+def test_codes_of_other_columns_are_not_joined():
+    with pytest.raises(InputError, match="of the same columns"):
+        Codes.joined([Codes.of([np.zeros(1, np.uint8)], [size]) for size in (1, 2)])

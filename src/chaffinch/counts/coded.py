@@ -21,8 +21,7 @@ from ..table.code_cache import CodeCache, CodeLayout, CodeWriter, temporary_fold
 from ..table.codes import Codes
 from ..table.encode import encode_column
 from ..table.find_rules import RowBatch
-from ..table.finer import finer_schema
-from ..table.fit_schema import spelling_of, typed
+from ..table.finer import finer_columns, finer_schema
 from ..table.formats.options import FileOptions
 from ..table.kept_rules import functions_of_batches, has_bins, rules_of_batches
 from ..table.note import Note
@@ -100,15 +99,16 @@ def coded_scan(
     profiled = profile_source(open_source(source, **options), as_schema(schema), rare=rare, threshold=threshold, progress=progress)
     scanned = profiled.scan
     check(scanned)
-    layout = CodeLayout.of(scanned.schema, finer_schema(scanned, progress=progress))
+    columns = finer_columns(scanned, progress=progress)
+    layout = CodeLayout.of(scanned.schema, finer_schema(scanned, columns))
     with temporary_folder(folder, n_bytes=scanned.n_rows * layout.row_bytes) as place:
         encoded = _Encoding(scanned, layout, place / "codes", progress)
         if profiled.find is not None:
             ruled, notes = rules_of_batches(
-                scanned.schema, scanned.n_rows, encoded.rows, find=profiled.find, threshold=threshold, sample=profiled.sample
+                scanned.schema, scanned.n_rows, encoded.rows, find=profiled.find, threshold=threshold, sample=profiled.sample, codes=encoded.coded_rows
             )
             scanned = replace(scanned, schema=ruled, notes=(*scanned.notes, *notes))
-        fine = finer_schema(scanned, progress=progress)
+        fine = finer_schema(scanned, columns)
         final = CodeLayout.of(scanned.schema, fine)
         if not encoded.complete or final.digest != layout.digest:  # rules that were found cut bins anew
             encoded = _Encoding(scanned, final, place / "final", progress)
@@ -116,7 +116,7 @@ def coded_scan(
                 pass
         if fine is not scanned.schema:
             fine_rows = replace(encoded, scan=replace(scanned, schema=fine), view=1)
-            fine = replace(fine, functions=functions_of_batches(fine, fine_rows.rows, THRESHOLD))
+            fine = replace(fine, functions=functions_of_batches(fine, fine_rows.coded_rows, THRESHOLD))
         yield CodedScan(scanned, fine, CodeCache.open(encoded.folder, final))
 
 
@@ -132,16 +132,8 @@ class _Encoding:
     complete: bool = False
 
     def rows(self, columns: Collection[str] | None) -> Iterator[RowBatch]:
-        """Yield all rows, of all columns or of those named; those of all columns, the first time, are written.
-
-        Once they are, rows of columns without bins come from the cache, with their codes alone: all there is to a function of such.
-        """
-        if self.complete and columns is not None and not any(has_bins(self.scan.schema[name].codec) for name in columns):
-            places = {name: j for j, name in enumerate(self.scan.schema.names)}
-            for codes in CodeCache.open(self.folder, self.layout).batches(self.view):
-                yield RowBatch({}, {name: codes[places[name]] for name in columns})
-            return
-        if self.complete or columns is not None:
+        """Yield all rows, of all columns or of those named; the first time all columns are written."""
+        if self.complete:
             yield from self.scan.row_batches(columns)
             return
         with CodeWriter(self.folder, self.layout) as writer:
@@ -150,13 +142,21 @@ class _Encoding:
                 raise InputError(f"'{self.scan.source.name}' has other rows than when it was first read. Work on a file that nobody writes to.")
         self.complete = True
 
+    def coded_rows(self, columns: Collection[str]) -> Iterator[RowBatch]:
+        """Yield all rows of some columns from the cache, once it is complete, with their codes alone; from the source where a column has bins."""
+        if not self.complete or any(has_bins(self.scan.schema[name].codec) for name in columns):
+            yield from self.scan.row_batches(columns)
+            return
+        places = {name: j for j, name in enumerate(self.scan.schema.names)}
+        for codes in CodeCache.open(self.folder, self.layout).batches(self.view):
+            yield RowBatch({}, {name: codes[places[name]] for name in columns})
+
     def _written(self, writer: CodeWriter) -> Iterator[RowBatch]:
         modelled, stored = self.scan.schema.modelled, self.layout.columns
-        spellings = {column.name: spelling_of(column) for column in modelled}
-        for batch in self.scan.source.batches(list(spellings)):
-            cells = typed(batch, spellings, text=self.scan.source.text)
+        for batch in self.scan.source.batches([column.name for column in modelled]):
+            cells = self.scan.cells(batch, modelled)
             codes = thread_map(lambda column: encode_column(column, *cells[column.name]), stored)  # noqa: B023
             writer.write(Codes.of(codes, self.layout.sizes, n_rows=batch.num_rows))
             self.progress("encoding", writer.n_rows_given / max(self.scan.n_rows, 1))
             own = {column.name: codes[place] for column, place in zip(modelled, self.layout.views[0], strict=True)}
-            yield self.scan.row_batch(batch, modelled, own)
+            yield self.scan.row_batch(cells, modelled, own)

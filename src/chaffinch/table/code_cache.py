@@ -1,6 +1,6 @@
 """Codes of all rows in a folder of Arrow files, that later passes map into memory: a byte a cell, instead of reading and encoding the source again.
 
-A file holds blocks of up to 2^18 rows. A block is a record batch of one row: `rows`, and the codes of the columns of 8, 16 and 32 bits as three
+A file holds blocks of up to 2^20 rows. A block is a record batch of one row: `rows`, and the codes of the columns of 8, 16 and 32 bits as three
 matrices in little-endian bytes, one row of a matrix for each column (`codes8`, `codes16`, `codes32`), so that kernels work on the mapped bytes as
 they are. `head.json` says the version, the digest of the codecs, and the files with their rows. The folder holds records: only its owner can
 read it, and it is removed when the block that made it ends, however it ends.
@@ -24,7 +24,8 @@ import signal
 import tempfile
 import threading
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, is_dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Self
 
@@ -43,8 +44,8 @@ __all__ = ["BLOCK_ROWS", "CodeCache", "CodeLayout", "CodeWriter", "block_of", "c
 
 VERSION = 1
 
-BLOCK_ROWS = 1 << 18
-"""Rows of a block: what is counted at a time."""
+BLOCK_ROWS, BLOCK_BYTES, FEWEST_ROWS = 1 << 20, 1 << 26, 1 << 16
+"""Rows of a block at most, which is what is counted at a time; its bytes, which wide tables reach with fewer; and the rows below which these do not matter."""
 
 PREFIX = "chaffinch-codes-"
 """How the names of temporary folders of codes begin."""
@@ -92,10 +93,18 @@ class CodeLayout:
         return sum(np.dtype(narrowest(size)).itemsize for size in self.sizes)
 
     @property
+    def block_rows(self) -> int:
+        """The rows of a block."""
+        return min(BLOCK_ROWS, max(FEWEST_ROWS, BLOCK_BYTES // max(self.row_bytes, 1)))
+
+    @cached_property
     def digest(self) -> str:
         """What tells codes of other schemas apart: a digest of the codecs."""
-        told = [[column.name, column.fitted_codec.to_dict()] for column in self.columns]
-        return hashlib.sha256(json.dumps([told, self.views], sort_keys=True).encode()).hexdigest()
+        digest = hashlib.sha256()
+        for column in self.columns:
+            _digest(digest, (column.name, column.fitted_codec.form, column.fitted_codec))
+        _digest(digest, self.views)
+        return digest.hexdigest()
 
     def view(self, codes: Codes, number: int = 0) -> Codes:
         """Return the codes of one schema, without a copy, from those of the stored columns."""
@@ -104,10 +113,30 @@ class CodeLayout:
         return Codes(sizes, codes.matrices, codes.groups[places], codes.rows[places], codes.n_rows)
 
 
+def _digest(digest: Any, value: Any) -> None:
+    """Add a codec, or a part of one, to a digest: arrays as their bytes, of which there are many, and all else as JSON."""
+    if isinstance(value, np.ndarray):
+        little = value.astype(value.dtype.newbyteorder("<"), copy=False)
+        digest.update(f"{little.dtype.str}{little.shape}".encode())
+        digest.update(np.ascontiguousarray(little))
+    elif isinstance(value, tuple):
+        digest.update(f"[{len(value)}".encode())
+        for part in value:
+            _digest(digest, part)
+    elif is_dataclass(value):
+        _digest(digest, tuple((field.name, getattr(value, field.name)) for field in fields(value)))
+    else:
+        text = json.dumps(value).encode()
+        digest.update(f"{len(text)}:".encode() + text)
+
+
 def block_of(codes: Codes) -> pa.RecordBatch:
     """Return the codes of some rows as a block."""
-    little = [matrix.astype(matrix.dtype.newbyteorder("<"), copy=False) for matrix in codes.matrices]
-    arrays = [pa.array([codes.n_rows], type=pa.int64()), *(pa.array([matrix.tobytes()], type=pa.large_binary()) for matrix in little)]
+    arrays = [pa.array([codes.n_rows], type=pa.int64())]
+    for matrix in codes.matrices:
+        little = np.ascontiguousarray(matrix.astype(matrix.dtype.newbyteorder("<"), copy=False))
+        ends = np.array([0, little.nbytes], dtype=np.int64)
+        arrays.append(pa.Array.from_buffers(pa.large_binary(), 1, [None, pa.py_buffer(ends), pa.py_buffer(little)]))  # not copied
     return pa.RecordBatch.from_arrays(arrays, schema=_FIELDS)
 
 
@@ -149,8 +178,8 @@ class CodeWriter:
         self.n_rows_given += codes.n_rows
         start = 0
         while start < codes.n_rows:
-            room = BLOCK_ROWS - sum(part.n_rows for part in self._waiting)
-            part = codes if start == 0 and codes.n_rows <= room else codes.take(slice(start, start + room))
+            room = self.layout.block_rows - sum(part.n_rows for part in self._waiting)
+            part = codes if start == 0 and codes.n_rows <= room else codes.between(start, start + room)
             self._waiting.append(part)
             start += part.n_rows
             if part.n_rows == room:
@@ -170,9 +199,7 @@ class CodeWriter:
 
     def _write_block(self) -> None:
         parts, self._waiting = self._waiting, []
-        codes = parts[0]
-        if len(parts) > 1:
-            codes = Codes.of([np.concatenate([part[j] for part in parts]) for j in range(len(codes))], codes.sizes, n_rows=sum(p.n_rows for p in parts))
+        codes = parts[0] if len(parts) == 1 else Codes.joined(parts)
         with writing_to(self.folder):
             if self._open is None:
                 name = f"part-{len(self._files):05d}.arrow"

@@ -72,6 +72,21 @@ class Codes:
     def __len__(self) -> int:
         return len(self.sizes)
 
+    @classmethod
+    def joined(cls, parts: Sequence[Codes]) -> Codes:
+        """Return the rows of several codes of the same columns, one after the other."""
+        first = parts[0]
+        if any(part.sizes != first.sizes for part in parts):
+            raise InputError("Codes are joined where they are of the same columns.")
+        matrices = tuple(np.concatenate([part.matrices[group] for part in parts], axis=1) for group in range(len(WIDTHS)))
+        return cls(first.sizes, matrices, first.groups, first.rows, sum(part.n_rows for part in parts))  # type: ignore[arg-type]
+
+    def between(self, start: int, stop: int) -> Codes:
+        """Return the codes of rows start to stop, without a copy."""
+        stop = min(stop, self.n_rows)
+        matrices = tuple(matrix[:, start:stop] for matrix in self.matrices)
+        return Codes(self.sizes, matrices, self.groups, self.rows, stop - start)  # type: ignore[arg-type]
+
     def take(self, rows: NDArray[np.int64] | slice) -> Codes:
         """Return the codes of the chosen rows."""
         return Codes.of([self[j][rows] for j in range(len(self))], self.sizes, n_rows=self.n_rows)

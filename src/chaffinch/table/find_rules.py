@@ -6,7 +6,7 @@ privacy: that a rule holds in every record is a fact about records.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain, combinations
 from math import log
@@ -105,10 +105,11 @@ class _Candidate:
 
 
 def find_rules(
-    schema: Schema, n_rows: int, batches: Callable[[], Iterable[RowBatch]], *, threshold: int = THRESHOLD, sample: RowBatch | None = None
-) -> FoundRules:
-    """Return the rules that all rows keep under a fitted schema. `batches` gives all rows: once to verify, and once before for the rows of
-    `sampled_rows`, where these are not given as `sample`.
+    schema: Schema, n_rows: int, batches: Callable[[Collection[str] | None], Iterable[RowBatch]], *, threshold: int = THRESHOLD,
+    sample: RowBatch | None = None,
+) -> FoundRules:  # fmt: skip
+    """Return the rules that all rows keep under a fitted schema. `batches` gives all rows, of all columns or of those named: once to verify, and once
+    before for the rows of `sampled_rows`, where these are not given as `sample`.
     """
     if n_rows < FEWEST or len(schema.names) < 2:
         return FoundRules()
@@ -117,7 +118,7 @@ def find_rules(
         candidates = list(_candidates(rows, schema, n_rows))
     if not candidates:
         return FoundRules()
-    for batch in batches():
+    for batch in batches({name for candidate in candidates for name in candidate.relation.columns}):
         for candidate in candidates:
             candidate.add(batch)
     return _chosen(candidates, schema, threshold)
@@ -130,12 +131,12 @@ def sampled_rows(n_rows: int) -> NDArray[np.int64]:
     return np.unique(np.random.default_rng(0).integers(0, n_rows, SAMPLE_ROWS))
 
 
-def _sample(schema: Schema, n_rows: int, batches: Callable[[], Iterable[RowBatch]]) -> RuleSample:
+def _sample(schema: Schema, n_rows: int, batches: Callable[[Collection[str] | None], Iterable[RowBatch]]) -> RuleSample:
     """Return the sampled rows."""
     chosen = sampled_rows(n_rows)
     parts: list[RowBatch] = []
     first = 0
-    for batch in batches():
+    for batch in batches(None):
         own = chosen[(chosen >= first) & (chosen < first + batch.n_rows)] - first
         first += batch.n_rows
         taken = slice(None) if len(own) == batch.n_rows else own

@@ -6,7 +6,7 @@ stay themselves, and what lies inside a narrow bin hangs on the same narrow bins
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 
 from .._base.errors import InputError
@@ -25,7 +25,7 @@ from .scan import Scan
 from .schema import Column, Schema
 from .table import Table
 
-__all__ = ["FINE", "finer", "finer_scan", "finer_schema", "on_codes_of"]
+__all__ = ["FINE", "finer", "finer_columns", "finer_scan", "finer_schema", "on_codes_of"]
 
 FINE = 150
 """Levels of a numeric column at most."""
@@ -73,12 +73,22 @@ def finer_scan(scanned: Scan, *, progress: Progress = silent) -> Scan:
     return replace(out, schema=replace(schema, functions=functions_of_batches(schema, out.row_batches, THRESHOLD)))
 
 
-def finer_schema(scanned: Scan, *, progress: Progress = silent) -> Schema:
-    """Return the schema of a scan with its numbers cut finer; functions among its rules are still those of the coarse one."""
+def finer_schema(scanned: Scan, columns: Sequence[Column] | None = None, *, progress: Progress = silent) -> Schema:
+    """Return the schema of a scan with its numbers cut finer; functions among its rules are still those of the coarse one.
+
+    `columns`: what `finer_columns` gave for the same columns under other rules, where that is known.
+    """
+    schema = scanned.schema
+    if not any(is_coarse(column) for column in schema):
+        return schema
+    fine = tuple(columns or finer_columns(scanned, progress=progress))
+    return cut_schema(replace(schema, columns=fine, sealed=False))
+
+
+def finer_columns(scanned: Scan, *, progress: Progress = silent) -> tuple[Column, ...]:
+    """Return the columns of a scan with their numbers cut finer, not yet at the numbers that rules name."""
     schema = scanned.schema
     coarse = [column for column in schema if is_coarse(column)]
-    if not coarse:
-        return schema
     profiles = {} if scanned.profiles is None else scanned.profiles.columns
     if any(column.name not in profiles or profiles[column.name].missing != column.missing for column in coarse):
         spellings = {column.name: spelling_of(column) for column in coarse}
@@ -87,8 +97,7 @@ def finer_schema(scanned: Scan, *, progress: Progress = silent) -> Schema:
             fresh.add(batch, text=scanned.source.text)
             progress("reading", -1)
         profiles = fresh.columns
-    columns = tuple(_finer_column(column, profiles[column.name], schema.rare_below) if is_coarse(column) else column for column in schema)
-    return cut_schema(replace(schema, columns=columns, sealed=False))
+    return tuple(_finer_column(column, profiles[column.name], schema.rare_below) if is_coarse(column) else column for column in schema)
 
 
 def _finer_column(column: Column, profile: Profile, rare_below: int) -> Column:

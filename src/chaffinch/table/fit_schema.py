@@ -31,10 +31,11 @@ from .times import step_of
 from .types import is_nested, parse_type, type_name, value_type, whole_array
 
 __all__ = [
-    "FittedSchema", "TableProfile", "check_columns", "check_declared", "enough_rows", "fit_profiles", "fit_schema", "spelling_of", "typed", "typed_profile",
+    "CellValues", "FittedSchema", "TableProfile", "check_columns", "check_declared", "enough_rows", "fit_profiles", "fit_schema", "spelling_of", "typed", "typed_profile",
 ]  # fmt: skip
 
-Values = dict[str, tuple[pa.Array, NDArray[np.int16] | None]]
+CellValues = dict[str, tuple[pa.Array, NDArray[np.int16] | None]]
+"""The typed values of some rows by column, with the missing codes that a file spelled."""
 
 
 @dataclass(frozen=True)
@@ -145,9 +146,9 @@ def _by_name(schema: Schema | None) -> dict[str, Column]:
     return {} if schema is None else {column.name: column for column in schema}
 
 
-def typed(batch: pa.RecordBatch | pa.Table, spellings: Mapping[str, Spelling], *, text: bool) -> Values:
+def typed(batch: pa.RecordBatch | pa.Table, spellings: Mapping[str, Spelling], *, text: bool) -> CellValues:
     """Return the typed values of the spelled columns of a batch, with the missing codes that a file spelled."""
-    out: Values = {}
+    out: CellValues = {}
     for name, spelling in spellings.items():
         values = whole_array(batch.column(name))
         out[name] = (values, None)

@@ -48,7 +48,7 @@ def with_found_rules(table: Table, threshold: int) -> Table:
     schema = table.schema
     codes = {name: table.code(name) for name in schema.names}
     batch = RowBatch(Lazy(lambda name: values_of(schema[name], table.data.column(name), codes[name]), schema.names), codes)
-    found = find_rules(schema, table.n_rows, lambda: [batch], threshold=threshold)
+    found = find_rules(schema, table.n_rows, lambda _: [batch], threshold=threshold)
     rules = (*found.rules, *constant_columns(schema, table.data, codes))
     schema = replace(schema, rules=rules, searched=True, found=rules, suggested=found.suggested)
     table = replace(table, schema=schema, notes=(*table.notes, *found_notes(rules)))
@@ -65,20 +65,22 @@ def found_notes(rules: tuple[str, ...]) -> list[Note]:
 
 def rules_of_batches(
     schema: Schema, n_rows: int, batches: Callable[[Collection[str] | None], Iterable[RowBatch]], *, find: bool, threshold: int,
-    sample: RowBatch | None = None,
+    sample: RowBatch | None = None, codes: Callable[[Collection[str]], Iterable[RowBatch]] | None = None,
 ) -> tuple[Schema, list[Note]]:  # fmt: skip
     """Return a schema with its rules fitted to rows that come in batches, and notes: what `with_found_rules` and `with_rules` do to a table.
 
-    `batches` gives all rows, of all columns or of those named; `sample` is as in `find_rules`.
+    `batches` gives all rows, of all columns or of those named; `sample` is as in `find_rules`. `codes` gives rows of which the codes of the named
+    columns are enough, and the numbers as they are stored where they have bins; None: `batches` does.
     """
     notes: list[Note] = []
     if find:
-        found = find_rules(schema, n_rows, lambda: batches(None), threshold=threshold, sample=sample)
+        found = find_rules(schema, n_rows, batches, threshold=threshold, sample=sample)
         schema = replace(schema, rules=found.rules, searched=True, found=found.rules, suggested=found.suggested)
         notes = found_notes(found.rules)
     relations, tally = relations_of(schema), _FunctionTally(schema)
     wrong = 0
-    for batch in batches(tally.columns if find else None) if tally.functions or not find else ():
+    again = (codes or batches)(tally.columns) if tally.functions else ()
+    for batch in again if find else batches(None):
         tally.add(batch)
         if not find:
             plain = [broken(relation, batch.values) for relation in relations if not isinstance(relation, Function)]
@@ -93,7 +95,7 @@ def rules_of_batches(
     return schema, notes
 
 
-def functions_of_batches(schema: Schema, batches: Callable[[Collection[str] | None], Iterable[RowBatch]], threshold: int) -> tuple[FunctionMap, ...]:
+def functions_of_batches(schema: Schema, batches: Callable[[Collection[str]], Iterable[RowBatch]], threshold: int) -> tuple[FunctionMap, ...]:
     """Return what `fitted_functions` does, of rows that come in batches: one pass over the columns of functions, none where there are none."""
     tally = _FunctionTally(schema)
     for batch in batches(tally.columns) if tally.functions else ():

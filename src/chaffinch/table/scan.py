@@ -17,7 +17,7 @@ from .._base.threads import thread_map
 from .codes import Codes
 from .encode import encode_column
 from .find_rules import RowBatch, sampled_rows
-from .fit_schema import TableProfile, fit_schema, spelling_of, typed
+from .fit_schema import CellValues, TableProfile, fit_schema, spelling_of, typed
 from .formats.options import FileOptions
 from .grid import to_numbers
 from .kept_rules import Lazy, rules_of_batches
@@ -73,7 +73,7 @@ class Scan:
         """Return batches of values and codes of the named modelled columns, or of all, as rules see them; each is worked out when it is asked for."""
         wanted = [column for column in self.schema.modelled if columns is None or column.name in columns]
         for batch in self.source.batches([column.name for column in wanted]):
-            yield self.row_batch(batch, wanted)
+            yield self.row_batch(self.cells(batch, wanted), wanted)
 
     def tables(self, n_rows: int) -> Iterator[Table]:
         """Return all rows as tables of `n_rows` each, the last with what is left, in their order: what `read` gives, part by part."""
@@ -99,11 +99,12 @@ class Scan:
         if seen != self.n_rows:
             raise InputError(f"'{self.source.name}' has other rows than when it was first read. Work on a file that nobody writes to.")
 
-    def row_batch(
-        self, batch: pa.RecordBatch | pa.Table, columns: Sequence[Column], codes: Mapping[str, NDArray[Any]] | None = None
-    ) -> RowBatch:
-        """Return the values and codes of some rows of the source; `codes` where they are known."""
-        cells = typed(batch, {column.name: spelling_of(column) for column in columns}, text=self.source.text)
+    def cells(self, batch: pa.RecordBatch | pa.Table, columns: Sequence[Column]) -> CellValues:
+        """Return the typed cells of some rows of the source."""
+        return typed(batch, {column.name: spelling_of(column) for column in columns}, text=self.source.text)
+
+    def row_batch(self, cells: CellValues, columns: Sequence[Column], codes: Mapping[str, NDArray[Any]] | None = None) -> RowBatch:
+        """Return the values and codes of some rows from their typed cells; `codes` where they are known."""
         names = [column.name for column in columns]
         coded = Lazy(lambda name: encode_column(self.schema[name], *cells[name]), names) if codes is None else codes
         values = Lazy(lambda name: values_of(self.schema[name], cells[name][0], coded[name]), names)
@@ -134,8 +135,9 @@ def profile_source(
     scanned = Scan(source, fitted.schema, fitted.n_rows, fitted.notes, fitted.profiles)
     if declared is not None:
         return Profiled(scanned, False if declared.rules and not declared.fitted else None)
+    modelled = scanned.schema.modelled
     known = rows is not None and rows.first == fitted.n_rows == source.n_rows
-    sample = scanned.row_batch(pa.Table.from_batches(rows.parts), scanned.schema.modelled) if rows is not None and known else None
+    sample = scanned.row_batch(scanned.cells(pa.Table.from_batches(rows.parts), modelled), modelled) if rows is not None and known else None
     return Profiled(scanned, True, sample)
 
 
