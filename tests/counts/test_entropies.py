@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import chaffinch
-from chaffinch.counts import MemoryCounter, entropies, scores
+from chaffinch.counts import MemoryCounter, batch_entropies, entropies, scores
 from chaffinch.counts.entropies import JointEntropies, joint_entropies
 from chaffinch.counts.reference import ReferenceCounter
 
@@ -71,3 +71,19 @@ def test_weights_and_empty_tables_take_the_other_way(coded):
     (marginal,) = counter.marginals([("a",)])
     assert JointEntropies(counter).entropy((0,)) == pytest.approx(scores.entropy(marginal))
     assert JointEntropies(MemoryCounter(coded([[], []], [2, 2]))).entropy((0, 1)) == 0.0
+
+
+def test_many_rows_are_counted_in_batches_with_the_same_bits(coded, monkeypatch):
+    rng = np.random.default_rng(6)
+    sizes = [40, 3, 2, 7, 300, 2]
+    table = coded([rng.integers(0, size, 500) for size in sizes], sizes)
+    sets = sorted(columns for width in range(1, 5) for columns in combinations(range(6), width))
+    by_rows = joint_entropies(MemoryCounter(table), sets)
+    monkeypatch.setattr(entropies, "IN_BATCHES_FROM", 1)
+    monkeypatch.setattr(entropies, "MANY_SETS", 1)
+    monkeypatch.setattr(entropies, "BLOCK_ROWS", 64)
+    monkeypatch.setattr(batch_entropies, "MOST_BEGINNINGS", 2_000)  # the widest sets are left to the other way
+    for threads in (1, 3):
+        in_batches = joint_entropies(MemoryCounter(table, threads=threads), sets)
+        assert in_batches[0].tolist() == by_rows[0].tolist()
+        assert in_batches[1].tolist() == by_rows[1].tolist()

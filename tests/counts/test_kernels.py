@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from chaffinch.counts.kernels import BLOCK, count, weigh
+from chaffinch.counts.kernels import BLOCK, count, fold, number, weigh
 from chaffinch.table.codes import Codes
 
 
@@ -31,3 +31,15 @@ def test_cliques_of_mixed_widths_are_counted_as_numpy_does(n_rows, stretch):
             keys = keys * sizes[j] + columns[j]
         np.testing.assert_array_equal(counts[offset : offset + size], np.bincount(keys, minlength=size))
         np.testing.assert_array_equal(summed[offset : offset + size], np.bincount(keys, weights, minlength=size))
+
+
+def test_pairs_are_numbered_as_they_appear_over_several_batches():
+    rng = np.random.default_rng(5)
+    numbers, distinct, seen = np.zeros(12, dtype=np.uint32), 0, {}
+    for n in (1, 0, 9, 40):
+        key, codes, out = rng.integers(0, 4, n).astype(np.uint32), rng.integers(0, 3, n).astype(np.uint8), np.empty(n, dtype=np.uint32)
+        distinct = number(key, codes, np.uint32(3), numbers, distinct, out)
+        assert out.tolist() == [seen.setdefault(pair, len(seen)) for pair in zip(key.tolist(), codes.tolist(), strict=True)]
+        assert distinct == len(seen)
+        fold(key, codes, np.uint32(3), out)
+        assert out.tolist() == (key.astype(int) * 3 + codes).tolist()

@@ -16,6 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._base.threads import thread_count, thread_map
+from ..table.code_cache import BLOCK_ROWS
+from ..table.codes import Codes
+from .batch_entropies import batch_entropies
 from .counter import Columns, Counter, EntropyCounter
 from .memory import MemoryCounter
 from .plan import runs_of
@@ -25,6 +28,9 @@ __all__ = ["MOST_MASKED", "Columns", "JointEntropies", "every_entropy", "joint_e
 
 MOST_MASKED = 16
 """Columns up to which sets are written as bit masks: entropies then stand in an array with a place for every set."""
+
+IN_BATCHES_FROM, MANY_SETS = 1 << 18, 100
+"""Rows and sets from which a table in memory is counted as a stream is: near memory then holds a batch, and no longer the numbers of all rows."""
 
 SCRATCH_CELLS = 1 << 26
 MOST_CELLS = 1 << 25
@@ -170,9 +176,27 @@ def in_threads(counter: MemoryCounter, work: Callable[[slice], None], n_sets: in
     thread_map(work, [slice(int(a), int(b)) for a, b in pairwise(edges) if b > a], threads=threads)
 
 
+def _blocks(codes: Codes) -> Iterator[Codes]:
+    yield from (codes.between(start, start + BLOCK_ROWS) for start in range(0, codes.n_rows, BLOCK_ROWS))
+
+
 def _in_memory(
     counter: MemoryCounter, sets: list[Columns], rows: NDArray[np.int64], widths: NDArray[np.int64]
 ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    if counter.n_rows < IN_BATCHES_FROM or len(sets) < MANY_SETS:
+        return _by_rows(counter, sets, rows, widths)
+    codes = counter.table.codes
+    values, filled = batch_entropies(lambda: _blocks(codes), codes.sizes, sets, counter.n_rows, threads=counter.threads)
+    left = np.flatnonzero(filled < 0)
+    if len(left):
+        values[left], filled[left] = _by_rows(counter, [sets[q] for q in left], rows[left], widths[left])
+    return values, filled
+
+
+def _by_rows(
+    counter: MemoryCounter, sets: list[Columns], rows: NDArray[np.int64], widths: NDArray[np.int64]
+) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    """Entropies of sets, one after the other, each from all rows."""
     from . import kernels
 
     codes, n_rows, width = counter.table.codes, counter.n_rows, rows.shape[1]

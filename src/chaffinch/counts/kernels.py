@@ -12,7 +12,7 @@ import numpy as np
 
 from .._base.compiled import compiled
 
-__all__ = ["bump", "count", "entropies", "family_sums", "folded", "renumber", "shortfall", "weigh"]
+__all__ = ["bump", "count", "entropies", "family_sums", "fold", "number", "shortfall", "spreads", "weigh"]
 
 BLOCK = 4096
 
@@ -87,28 +87,57 @@ def weigh(out, offsets, ends, groups, rows, sizes, c8, c16, c32, n_rows, weights
 
 
 @compiled
-def folded(key, codes, size):  # type: ignore[no-untyped-def]
-    """Return cell numbers with one more column: `key * size + code`."""
-    out = np.empty(key.size, dtype=np.uint32)
+def fold(key, codes, size, out):  # type: ignore[no-untyped-def]
+    """Fill in cell numbers with one more column: `key * size + code`."""
     for i in range(key.size):
         out[i] = key[i] * size + codes[i]
-    return out
 
 
 @compiled
-def renumber(keys, numbers, distinct):  # type: ignore[no-untyped-def]
-    """Put numbers in order of first appearance in the place of keys, from 0 on; return how many there are now.
+def number(key, codes, size, numbers, distinct, out):  # type: ignore[no-untyped-def]
+    """Number the pairs of key and code in order of first appearance, from 0 on; return how many there are now.
 
-    `numbers` has one more than the number of each key that was seen before, 0 for the others; `distinct` were seen.
+    `numbers` has one more than the number of each pair that was seen before, 0 for the others; `distinct` were seen.
     """
-    for i in range(keys.size):
-        number = numbers[keys[i]]
-        if number == 0:
+    for i in range(key.size):
+        cell = key[i] * size + codes[i]
+        known = numbers[cell]
+        if known == 0:
             distinct += 1
-            number = np.uint32(distinct)
-            numbers[keys[i]] = number
-        keys[i] = number - np.uint32(1)
+            known = np.uint32(distinct)
+            numbers[cell] = known
+        out[i] = known - np.uint32(1)
     return distinct
+
+
+@compiled
+def spreads(cells, n_groups, slots, ends, c_log_c, spread, filled, large):  # type: ignore[no-untyped-def]
+    """Fill in, for several ways to sum the cells of each group of a table, the sum of c log c and the number of filled sums; return how many are left.
+
+    Cell i of a group is part of the sums `slots[:, i]`; those of way j are `ends[j]` to `ends[j + 1]`. Sums beyond the list `c_log_c` are left: they are
+    put into `large`, two rows of ways and sums.
+    """
+    width, n_large = slots.shape[1], 0
+    sums = np.zeros(ends[-1], dtype=np.int64)
+    for group in range(n_groups):
+        start = group * width
+        for i in range(width):
+            c = cells[start + i]
+            if c:
+                for j in range(slots.shape[0]):
+                    sums[slots[j, i]] += c
+        for j in range(slots.shape[0]):
+            for slot in range(ends[j], ends[j + 1]):
+                c = sums[slot]
+                if c:
+                    filled[j] += 1
+                    if c < c_log_c.size:
+                        spread[j] += c_log_c[c]
+                    else:
+                        large[0, n_large], large[1, n_large] = j, c
+                        n_large += 1
+                    sums[slot] = 0
+    return n_large
 
 
 @compiled

@@ -6,6 +6,7 @@ rows are combinations of parents and whose columns are levels of the child. Natu
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,10 @@ from numpy.typing import NDArray
 from .._base.errors import InputError, unknown_name
 from .marginal import Marginal
 
-__all__ = ["count_log_count", "entropy", "entropy_of_counts", "mutual_information"]
+__all__ = ["EntropySum", "count_log_count", "entropy", "entropy_of_counts", "mutual_information"]
+
+FEW = 1 << 16
+"""Counts up to which c log c is looked up."""
 
 
 def count_log_count(counts: NDArray[np.integer[Any]], n: int) -> NDArray[np.complex128]:
@@ -38,6 +42,31 @@ def entropy_of_counts(counts: NDArray[np.integer[Any]], n: int) -> float:
     """
     total = count_log_count(counts, n).sum()
     return max(0.0, float(np.log(n) - (total.real + total.imag) / n))
+
+
+class EntropySum:
+    """What `entropy_of_counts` returns, of many tables of the same n records; small counts, which most are, are looked up."""
+
+    def __init__(self, n: int) -> None:
+        self.n = n
+        self._small = count_log_count(np.arange(min(n + 1, FEW)), n)
+
+    def margins(self, cells: NDArray[np.uint32], n_groups: int, shape: Sequence[int]) -> list[tuple[float, int]]:
+        """Return the entropy and the number of filled cells of a table of groups by each of several columns, and then of the groups alone.
+
+        `cells` are the counts by group and by all of these columns, which have so many levels.
+        """
+        from . import kernels
+
+        places = np.indices(shape).reshape(len(shape), -1)
+        ends = np.cumsum([0, *shape, 1])
+        slots = np.concatenate([places, np.zeros((1, places.shape[1]), dtype=np.int64)]) + ends[:-1, None]
+        spread, filled = np.zeros(len(slots), dtype=np.complex128), np.zeros(len(slots), dtype=np.int64)
+        large = np.zeros((2, len(slots) * (self.n // len(self._small) + 1)), dtype=np.int64)
+        n_large = kernels.spreads(cells, n_groups, slots, ends, self._small, spread, filled, large)
+        np.add.at(spread, large[0, :n_large], count_log_count(large[1, :n_large], self.n))
+        values = np.maximum(0.0, np.log(self.n) - (spread.real + spread.imag) / self.n)
+        return list(zip(values.tolist(), filled.tolist(), strict=True))
 
 
 def entropy(marginal: Marginal) -> float:
