@@ -39,6 +39,16 @@ def test_fifteen_columns_need_the_35_triples_of_kirkmans_schoolgirls():
     assert {pair for triple in planned.counted for pair in combinations(triple, 2)} == set(pairs)
 
 
+def test_four_columns_cover_six_pairs_where_their_table_is_small():
+    pairs = list(combinations(range(6), 2))
+    planned = cover(pairs, [2, 2, 2, 2, 50, 60], n_rows=10**7)
+    assert all(prod([2, 2, 2, 2, 50, 60][c] for c in columns) <= plan.SMALL_CELLS for columns in planned.counted if len(columns) > 3)
+    assert max(map(len, planned.counted)) > 3
+    assert len(planned.counted) < 6  # what triples would need at least
+    large = cover(pairs, [30] * 6, n_rows=10**7)  # four columns have 810,000 cells
+    assert {len(columns) for columns in large.counted} <= {2, 3}
+
+
 def test_a_wide_table_is_not_counted_for_the_sake_of_small_ones():
     pairs = list(combinations(range(5), 2))
     planned = cover(pairs, [100] * 5, n_rows=10**9)  # a triple has a million cells

@@ -73,3 +73,18 @@ def test_cells_are_numbered_in_order_without_gaps():
     place = {row: k for k, row in enumerate(sorted(set(rows)))}
     assert number_cells(columns, 100).tolist() == [place[row] for row in rows]
     assert number_cells([], 3).tolist() == [0, 0, 0]
+
+
+def test_counts_go_on_where_narrow_cells_are_full(coded, monkeypatch):
+    """With room for 5 rows, batches of 4 and of 12 rows fill the narrow cells again and again."""
+    monkeypatch.setattr(tally_module, "ROOM", 5)
+    rng = np.random.default_rng(4)
+    tables = [coded(rng.integers(0, 3, (2, n)), [3, 3]) for n in (4, 4, 12, 1)]
+    tally = tally_module.CliqueTally(tables[0].schema, [("c0", "c1")])
+    expected = np.zeros((3, 3), dtype=np.int64)
+    for table in tables:
+        tally.add(table.codes)
+        np.add.at(expected, (table.codes[0], table.codes[1]), 1)
+    (marginal,) = tally.marginals()
+    assert marginal.counts.dtype == np.int64
+    np.testing.assert_array_equal(marginal.counts, expected)

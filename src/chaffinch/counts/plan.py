@@ -21,6 +21,9 @@ __all__ = ["Cover", "cover", "project", "runs_of"]
 COVERING_CELLS = 1 << 16
 """Cells of a table that is counted for the sake of smaller ones: more would be out of the processor's near memory."""
 
+SMALL_CELLS = 1 << 14
+"""Cells of a table of four columns or more that is counted for the sake of pairs."""
+
 ROWS_A_CELL = 8
 """Rows for each cell from which summing over a wider table is worth it."""
 
@@ -42,7 +45,7 @@ class Cover:
 def cover(cliques: Sequence[Sequence[int]], sizes: Sequence[int], *, n_rows: int) -> Cover:
     """Return which sets of columns to count for the cliques asked for, given each column's number of levels and about how many rows there are.
 
-    Cliques within a wider one that is asked for anyway, and all pairs, by triples, are summed from what is counted. A wider table is used for
+    Cliques within a wider one that is asked for anyway, and all pairs, by sets of three and more, are summed from what is counted. A wider table is used for
     its parts only if it has few cells, in itself and for the rows.
 
     Examples
@@ -57,8 +60,8 @@ def cover(cliques: Sequence[Sequence[int]], sizes: Sequence[int], *, n_rows: int
     over: dict[Columns, Columns] = {}
     if n_rows >= COVERED_FROM:
         most = min(COVERING_CELLS, n_rows // ROWS_A_CELL)
-        triples = _triples({columns for columns in distinct if len(columns) == 2}, sizes, most)
-        over = _within([*triples, *(columns for columns in distinct if prod(sizes[c] for c in columns) <= most)])
+        covering = _wider({columns for columns in distinct if len(columns) == 2}, sizes, most)
+        over = _within([*covering, *(columns for columns in distinct if prod(sizes[c] for c in columns) <= most)])
     counted: dict[Columns, int] = {}
     places: dict[Columns, int] = {}
     for columns in distinct:
@@ -82,8 +85,11 @@ def _within(covering: Sequence[Columns]) -> dict[Columns, Columns]:
     return over
 
 
-def _triples(pairs: set[Columns], sizes: Sequence[int], most: int) -> list[Columns]:
-    """Return sets of three columns that cover pairs: each time the one that covers most pairs not covered yet, of these the smallest."""
+def _wider(pairs: set[Columns], sizes: Sequence[int], most: int) -> list[Columns]:
+    """Return sets of three columns or more that cover pairs: each time the column that covers most pairs not covered yet, of these the one with fewest levels.
+
+    A fourth column and more join where they cover two pairs or more, and the table stays small.
+    """
     places = sorted({column for pair in pairs for column in pair})
     number = {column: i for i, column in enumerate(places)}
     levels = np.array([sizes[column] for column in places], dtype=np.float64)
@@ -96,15 +102,18 @@ def _triples(pairs: set[Columns], sizes: Sequence[int], most: int) -> list[Colum
         i, j = number[a], number[b]
         if not left[i, j]:
             continue
-        gain = (left[i] + left[j]).astype(np.float64)
-        gain[[i, j]] = 0
-        gain[levels * levels[i] * levels[j] > most] = 0
-        third = int(np.argmax(gain - levels / (levels.max() + 1)))
-        if gain[third] < 1:
-            continue
-        for x, y in ((i, j), (i, third), (j, third)):
-            left[x, y] = left[y, x] = 0
-        out.append(tuple(sorted((a, b, places[third]))))
+        inside = [i, j]
+        while len(inside) < MOST_SUMMED:
+            gain = left[inside].sum(axis=0).astype(np.float64)
+            gain[inside] = 0
+            gain[levels * levels[inside].prod() > (most if len(inside) == 2 else min(most, SMALL_CELLS))] = 0
+            best = int(np.argmax(gain - levels / (levels.max() + 1)))
+            if gain[best] < (1 if len(inside) == 2 else 2):
+                break
+            inside.append(best)
+        if len(inside) > 2:
+            left[np.ix_(inside, inside)] = 0
+            out.append(tuple(sorted(places[x] for x in inside)))
     return out
 
 

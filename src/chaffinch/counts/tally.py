@@ -31,6 +31,9 @@ FEW_ROWS = 20_000
 THREADED_FROM = 4_000_000
 """Row visits (rows times cliques) from which threads are worth starting."""
 
+ROOM = (1 << 32) - 1
+"""Rows that can be counted before a cell of 32 bits might be full."""
+
 NEAR_CELLS, STRETCH = 1 << 15, 1 << 17
 """Cells of all tables together up to which they stay in near memory while cliques take turns after each block of rows; and the rows after which they take turns otherwise."""
 
@@ -57,18 +60,35 @@ class _DenseJob:
         self.ends = np.concatenate([[0], np.cumsum([len(clique) for clique in cliques])]).astype(np.int64)
         self.columns = np.array([j for clique in cliques for j in clique], dtype=np.int64)
         self.sizes = np.array([sizes[j] for j in self.columns], dtype=np.int64)
-        self.out: NDArray[Any]
-        self.out = np.zeros(int(self.offsets[-1]), dtype=np.float64 if weighted else np.int64)
+        self._sums: NDArray[Any] | None = None
+        # Half as wide as the sums that are handed out: more of it stays in near memory.
+        self._cells: NDArray[Any] = np.zeros(int(self.offsets[-1]), dtype=np.float64 if weighted else np.uint32)
+        self._room = ROOM
 
     def add(self, codes: Codes, weights: NDArray[np.float64] | None) -> None:
         from . import kernels
 
-        where = (codes.groups[self.columns], codes.rows[self.columns], self.sizes, *codes.matrices, codes.n_rows)
-        if weights is None:
-            stretch = kernels.BLOCK if len(self.out) <= NEAR_CELLS else STRETCH
-            kernels.count(self.out, self.offsets[:-1], self.ends, *where, stretch)
-        else:
-            kernels.weigh(self.out, self.offsets[:-1], self.ends, *where, weights)
+        if weights is not None:
+            kernels.weigh(self._cells, self.offsets[:-1], self.ends, *self._where(codes), weights)
+            return
+        stretch = kernels.BLOCK if len(self._cells) <= NEAR_CELLS else STRETCH
+        for start in range(0, codes.n_rows, ROOM):
+            part = codes.between(start, start + ROOM)
+            if part.n_rows > self._room:
+                self._sums, self._cells, self._room = self.out, np.zeros_like(self._cells), ROOM
+            self._room -= part.n_rows
+            kernels.count(self._cells, self.offsets[:-1], self.ends, *self._where(part), stretch)
+
+    def _where(self, codes: Codes) -> tuple[Any, ...]:
+        """Where the columns of all cliques stand, as kernels ask for it."""
+        return codes.groups[self.columns], codes.rows[self.columns], self.sizes, *codes.matrices, codes.n_rows
+
+    @property
+    def out(self) -> NDArray[Any]:
+        """The counts, or sums of weights, of all cells."""
+        if self._cells.dtype == np.float64:
+            return self._cells
+        return self._cells.astype(np.int64) if self._sums is None else self._sums + self._cells
 
 
 def count_cells(columns: Sequence[NDArray[np.integer]], sizes: Sequence[int], *, n_rows: int = 0) -> NDArray[np.int64]:
@@ -160,9 +180,10 @@ class CliqueTally:
         """Return the marginals in the order in which the cliques were given."""
         tables: dict[int, NDArray[Any]] = {}
         for share, job in zip(self.shares, self.jobs, strict=True):
+            cells = job.out
             for i, k in enumerate(share):
                 shape = [self.schema_sizes[j] for j in self.plan.counted[k]]
-                tables[k] = job.out[job.offsets[i] : job.offsets[i + 1]].reshape(shape)
+                tables[k] = cells[job.offsets[i] : job.offsets[i + 1]].reshape(shape)
         results: dict[int, Marginal] = {}
         for q, k in zip(self.dense, self.plan.of, strict=True):
             counts = project(tables[k], self.plan.counted[k], self.positions[q])
