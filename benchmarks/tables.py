@@ -54,7 +54,17 @@ def only_whole_commands(rows: list[Row]) -> list[Row]:
     return [[*row[:3], *row[4:]] for row in (head, *body) if row is head or row[3] == "whole command"]
 
 
+def states_side_by_side(rows: list[Row]) -> list[Row]:
+    """Return ns a row of each piece of work, a column for each state of the source."""
+    body = rows[1:]
+    states = list(dict.fromkeys(row[0] for row in body))
+    cells = {(row[2], int(row[1]), row[0]): row[3] for row in body}
+    lines = list(dict.fromkeys((what, n_rows) for what, n_rows, _ in cells))
+    return [["what", "rows", *states], *([what, f"{n_rows:,}", *(cells.get((what, n_rows, state), "") for state in states)] for what, n_rows in lines)]
+
+
 CHOSEN: dict[str, Callable[[list[Row]], list[Row]]] = {
+    "scaling": states_side_by_side,
     "heldout_differences": only_distance_and_likelihood,
     "synth_journey": only_whole_commands,
 }
