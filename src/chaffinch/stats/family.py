@@ -112,7 +112,7 @@ def family(
     """
     check_draws(resamples, level)
     rules = list(statistics) if statistics is not None else [Ratio()] * len(members)
-    comparable, excluded = _comparable(members, others, rules)
+    comparable, excluded = comparable_attacks(members, others, rules)
     if not comparable:
         none = (None,) * len(members)
         reason = "none of the attacks can be compared." if members else "there are no attacks."
@@ -135,7 +135,7 @@ def family(
         values.append(value_of(rule, ours, panel.common) - value_of(rule, theirs, panel.common))
         error, degrees = excess_error(rule, ours, theirs, float(wide) if wide > TIE else None)
         errors.append(error * stretch(degrees, level))
-    reach = _reach(panel.resampled(resamples, child(root, 1), threads=threads), level)
+    reach = reach_of(panel.resampled(resamples, child(root, 1), threads=threads), level)
     lower = [max(-1.0, value - reach * error) for value, error in zip(values, errors, strict=True)]
 
     def spread_out(per_attack: Sequence[float] | Floats) -> tuple[float | None, ...]:
@@ -148,7 +148,7 @@ def family(
     )  # fmt: skip
 
 
-def _comparable(
+def comparable_attacks(
     members: Sequence[Pair], others: Sequence[Pair], rules: Sequence[Statistic]
 ) -> tuple[dict[int, tuple[Group, Group]], dict[int, str]]:
     """Return the checked groups of the attacks that can be compared, and why the others cannot."""
@@ -212,7 +212,7 @@ def _evidence(z: Floats, shares: Floats) -> Floats:
     return out
 
 
-def _reach(drawn: Floats, level: float) -> float:
+def reach_of(drawn: Floats, level: float) -> float:
     """Return how many standard errors below its value a bound must lie for all bounds to hold together."""
     from scipy.special import ndtri
 

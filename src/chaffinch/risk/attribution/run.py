@@ -15,6 +15,7 @@ from ..._base.progress import Progress
 from ...stats.combining import combine
 from ...stats.excess import NO_HOLDOUT, Excess, excess, interval, value_of
 from ...stats.family import Family, family
+from ...stats.largest import LargestExcess, largest_excess
 from ...stats.rates import Ratio
 from ...stats.splits import child
 from ..memorisation.battery import Trial, findings, trials, with_family
@@ -170,17 +171,33 @@ class Run:
             threads=self.threads,
         )  # fmt: skip
 
+    def largest(self) -> tuple[LargestExcess, str]:
+        """Return the largest excess of the attacks and tests of the first synthetic table with bounds, and the name of the strongest of them in words."""
+        firsts, tests = [every[0] for every in self.outcomes], [every[0] for every in self.trials]
+        largest = largest_excess(**self._pairs(), resamples=self.resamples, seed=child(self.root, 2), threads=self.threads)
+        place = largest.strongest
+        if place is None:
+            return largest, ""
+        if place < len(firsts):
+            attack = self.attacks[place]
+            return largest, f"{attack.title} on {attack.sensitive}"
+        return largest, tests[place - len(firsts)].test.title
+
     def _together(self) -> Family:
         """Return what the attacks from the first synthetic table, and the tests of it, say together."""
-        firsts = [every[0] for every in self.outcomes]
-        tests = [every[0] for every in self.trials]
+        shares = [*(None for _ in self.outcomes), *(every[0].test.level_share for every in self.trials)]
         return family(
-            [*(one[0].group for one in firsts), *(one.members for one in tests)],
-            [*(one[1].group for one in firsts), *(one.others for one in tests if one.others is not None)],
-            statistics=[*(one[0].statistic for one in firsts), *(Ratio() for _ in tests)],
-            level_shares=[*(None for _ in firsts), *(one.test.level_share for one in tests)], resamples=self.resamples, seed=child(self.root, 2),
-            threads=self.threads,
-        )  # fmt: skip
+            **self._pairs(), level_shares=shares, resamples=self.resamples, seed=child(self.root, 2), threads=self.threads
+        )
+
+    def _pairs(self) -> dict[str, Any]:
+        """Members and others of the attacks, and after them of the tests, and what their numbers are."""
+        firsts, tests = [every[0] for every in self.outcomes], [every[0] for every in self.trials]
+        return {
+            "members": [*(one[0].group for one in firsts), *(one.members for one in tests)],
+            "others": [*(one[1].group for one in firsts), *(one.others for one in tests if one.others is not None)],
+            "statistics": [*(one[0].statistic for one in firsts), *(Ratio() for _ in tests)],
+        }
 
     def _took(self, step: str, start: float) -> None:
         self.seconds[step] = self.seconds.get(step, 0.0) + time.perf_counter() - start
