@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from .workflows.check import check
     from .workflows.draw_table import synthesise
     from .workflows.evolve import evolve
+    from .workflows.frontier.run import frontier
     from .workflows.plan import plan
     from .workflows.release import release
 
@@ -46,6 +47,7 @@ _HOMES = {
     "check": "workflows.check",
     "describe": "counts",
     "evolve": "workflows.evolve",
+    "frontier": "workflows.frontier.run",
     "load": "synth:load_model",
     "membership": "risk.membership",
     "plan": "workflows.plan",
@@ -85,6 +87,7 @@ __all__ = [
     "describe",
     "errors",
     "evolve",
+    "frontier",
     "load",
     "membership",
     "plan",

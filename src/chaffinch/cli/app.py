@@ -26,6 +26,7 @@ from .config import configurable
 from .describe import describe
 from .evolve import evolve
 from .fit import fit
+from .frontier import frontier
 from .help import RegistryCommand, stopped
 from .inspect import inspect
 from .ledger import ledger
@@ -47,7 +48,7 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,  # its tracebacks print local variables, and those hold records
 )
-LONG = (synth, fit, utility, risk, release, audit, evolve, check)
+LONG = (synth, fit, utility, risk, release, frontier, audit, evolve, check)
 """Commands with many options: these may stand in a file."""
 
 for command in (
@@ -60,6 +61,7 @@ for command in (
     utility,
     risk,
     release,
+    frontier,
     compare,
     plan,
     ledger,

@@ -52,7 +52,7 @@ if TYPE_CHECKING:
     from ..workflows.policy import RiskPolicy
     from ..workflows.synthesise import ReadSettings
 
-__all__ = ["end", "family_line", "risk", "risk_settings", "show_attacks", "show_risk"]
+__all__ = ["end", "family_line", "risk", "risk_settings", "show_attacks", "show_risk", "tests_of"]
 
 
 @expanded(file=file_options)
@@ -190,7 +190,7 @@ def risk_settings(
         raise InputError(f"repeats must be at least 1. Got {repeats}.")
     return RiskSettings(
         keys=names_of(keys), sensitive=names_of(sensitive), key_sizes=key_sizes_of(key_sizes), label=label,
-        attackers=names_of(attackers) or None, tests=_tests(tests), parts=_parts(parts), convention=convention, numeric=numeric, rare=rare, missing=missing,  # type: ignore[arg-type]
+        attackers=names_of(attackers) or None, tests=tests_of(tests), parts=_parts(parts), convention=convention, numeric=numeric, rare=rare, missing=missing,  # type: ignore[arg-type]
         resamples=repeats, svm_rows=svm_rows or None, tolerance=_widths(tolerance), threshold=threshold, thorough=thorough, sample_rows=sample_rows,
     )  # fmt: skip
 
@@ -204,7 +204,8 @@ def _parts(words: str | None) -> tuple[tuple[str, ...], tuple[str, ...]] | None:
     return tuple(names_of(first)), tuple(names_of(second))
 
 
-def _tests(words: str | None) -> tuple[str, ...] | None:
+def tests_of(words: str | None) -> tuple[str, ...] | None:
+    """Return the memorisation tests that words ask for: None for all, none of them for "none"."""
     return () if words == "none" else names_of(words) or None
 
 

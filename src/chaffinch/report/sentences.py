@@ -151,3 +151,17 @@ UTILITY_LIMITS = (
     "Intervals cover what each measure's settings say, in general the chance of drawing records; not that of another synthesis.",
 )
 """What figures of utility do not show."""
+
+FRONTIER_READING = (
+    "The largest excess is that of any attack or test of the battery, over people the table was not made of, with what choosing the largest adds taken off; below its lower bound "
+    "it is with 5 % probability, above its upper bound with 5 %. Bounds are of all attacks together, also of those that are about few people: these make upper bounds wide."
+)
+"""How the figures of a frontier are read."""
+
+FRONTIER_LIMITS = (
+    "Only attacks of the battery were made: an excess that none of them has is not seen. Where the upper bound is above the limit, it is not known that the limit is kept, only that nothing speaks against it.",
+    "The bounds are given the tables that were made: another draw of the same settings has another excess. The release is such another draw; its own report attacks it.",
+    "A front is of what was tried: other settings, methods or schemas may lie beyond it.",
+    "The choice itself tells something about the data, as every figure here does: no promise of privacy covers a choice by figures.",
+)
+"""What a frontier does not show."""

@@ -16,7 +16,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from .._base.errors import InputError
+from .._base.errors import InputError, unknown_name
 from .._base.seeds import Seed, generator
 from ..counts.marginal import Marginal
 from ..counts.sparse import SparseCounts
@@ -87,9 +87,9 @@ def total_variation(p: Array, q: Array) -> float:
 
 
 def marginal_distance(
-    original: Table | LongTable, synthetic: Any, *, width: int = 2, most: int = MOST, seed: Seed = None
+    original: Table | LongTable, synthetic: Any, *, width: int = 2, most: int = MOST, cliques: Sequence[Sequence[str]] | None = None, seed: Seed = None
 ) -> MarginalDistance:
-    """Return the mean total variation distance of all marginals of `width` columns: 0 the same, 1 no cell in common.
+    """Return the mean total variation distance of all marginals of `width` columns, or of those named: 0 the same, 1 no cell in common.
 
     Parameters
     ----------
@@ -97,6 +97,8 @@ def marginal_distance(
         How many columns a marginal has.
     most
         Above so many column sets, this many are drawn at random, each set as likely as any other, none twice.
+    cliques
+        Column sets to compare, in the place of all of a width.
 
     Examples
     --------
@@ -111,15 +113,32 @@ def marginal_distance(
             raise InputError(f"{what} must be a whole number of at least 1. Got {number!r}.")
     pair = pair_up(original, synthetic)
     settings: dict[str, Any] = {"width": int(width), "most": int(most)}
+    if cliques is not None:
+        return _of_cliques(pair, [tuple(clique) for clique in cliques])
     if width > len(pair.names):
         why = f"a {width}-way marginal needs {width} columns; the tables have {len(pair.names)}"
         return MarginalDistance(value=None, reason=why, settings=settings)
     of = comb(len(pair.names), width)
-    cliques = _chosen(pair.names, int(width), int(most), generator(seed))
+    chosen = _chosen(pair.names, int(width), int(most), generator(seed))
+    settings["cliques"] = "all" if len(chosen) == of else f"{len(chosen):,} of {of:,}, drawn at random"
+    return _compared(pair, chosen, of, settings)
+
+
+def _of_cliques(pair: TablePair, cliques: list[Clique]) -> MarginalDistance:
+    """Return the mean distance of marginals that somebody named."""
+    for name in (name for clique in cliques for name in clique):
+        if name not in pair.names:
+            raise unknown_name("column", name, pair.names)
+    if not cliques or not all(cliques):
+        raise InputError("Name at least one set of columns, as [('age', 'sex')].")
+    return _compared(pair, cliques, len(cliques), {"cliques": "named"})
+
+
+def _compared(pair: TablePair, cliques: list[Clique], of: int, settings: dict[str, Any]) -> MarginalDistance:
     distances = np.concatenate([_distances(pair, batch) for batch in in_batches(pair, cliques)])
     value = float(distances.mean())
-    interval, settings["interval"] = _interval(pair, cliques, distances, of)
-    settings["cliques"] = "all" if len(cliques) == of else f"{len(cliques):,} of {of:,}, drawn at random"
+    interval, covers = _interval(pair, cliques, distances, of)
+    settings = {**{name: word for name, word in settings.items() if name != "cliques"}, "interval": covers, "cliques": settings["cliques"]}
     order = np.argsort(-distances, kind="stable")[:SHOWN]
     return MarginalDistance(
         value=value,

@@ -1,0 +1,318 @@
+"""What a frontier is: settings that were tried, what each gives away and is worth, which was chosen, and what people it was chosen on never told."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from .._base.errors import InputError, unknown_name
+from .._base.html import html_table, write_page
+from .._base.plain import check_format, from_plain, to_plain, without_none
+from .._base.runs import RunFacts
+from .._base.text import text_table
+from .._base.words import between, number
+from .candidate import Candidate
+from .frontier_rules import Limits, pareto, pick, verdict_of
+
+__all__ = ["Confirmation", "Evaluation", "FrontierAbout", "FrontierChoice", "FrontierResult", "RiskFigure", "SettingChange", "SettingCurve", "WorthFigure"]
+
+FORMAT, VERSION = "chaffinch-frontier", 1
+HEAD = ("settings", "largest excess", "bounds", "worth", "95 % interval", "")
+
+
+@dataclass(frozen=True, kw_only=True)
+class RiskFigure:
+    """The largest excess of all attacks and tests, with one-sided 95 % bounds; see `stats.largest`. `auc` is of membership, where it was asked for.
+
+    `detectable` is the smallest excess that the most and the least precise attack would find with 80 % power.
+    """
+
+    estimate: float | None = None
+    lower: float | None = None
+    upper: float | None = None
+    strongest: str = ""
+    attacks: int = 0
+    detectable: tuple[float, float] | None = None
+    auc: float | None = None
+    auc_interval: tuple[float, float] | None = None
+    reason: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class WorthFigure:
+    """What a table is worth for one purpose, with a 95 % interval where one is known; `higher` says whether more is better."""
+
+    name: str = ""
+    title: str = ""
+    value: float | None = None
+    interval: tuple[float, float] | None = None
+    higher: bool = True
+    reason: str = ""
+
+    @property
+    def error(self) -> float:
+        """About its standard error; 0 where no interval is known."""
+        return 0.0 if self.interval is None else (self.interval[1] - self.interval[0]) / 3.92
+
+    @property
+    def rank(self) -> float | None:
+        """The value turned so that more is better."""
+        return None if self.value is None else self.value if self.higher else -self.value
+
+
+@dataclass(frozen=True, kw_only=True)
+class Evaluation:
+    """Settings, what tables made with them give away and are worth, and on whom that was measured: `people` of a part.
+
+    `reference` names a table that was made without settings: the original itself, or other people. `failure` says why nothing was measured.
+    """
+
+    candidate: Candidate = field(default_factory=Candidate)
+    risk: RiskFigure = RiskFigure()
+    worth: tuple[WorthFigure, ...] = ()
+    part: str = "search"
+    people: int = 0
+    reference: str = ""
+    failure: str = ""
+
+    def worth_of(self, name: str) -> WorthFigure:
+        """Return what it is worth for a purpose, by its name."""
+        return next((one for one in self.worth if one.name == name), WorthFigure(name=name))
+
+    @property
+    def words(self) -> str:
+        """What was made, in words."""
+        return self.reference or self.candidate.words
+
+
+@dataclass(frozen=True, kw_only=True)
+class Confirmation:
+    """What settings that were chosen give away about people whom the search never saw, and what was made of it.
+
+    `word`: "kept" where the upper bound is within the limits, "not refuted" where a limit is within the bounds, "broken" where the lower bound is
+    above one. `passed`: whether that is enough, by the rule of `frontier_rules`.
+    """
+
+    evaluation: Evaluation
+    word: str = ""
+    passed: bool = False
+    attempt: int = 1
+
+
+@dataclass(frozen=True, kw_only=True)
+class FrontierChoice:
+    """The settings that were chosen, by which rule, their figures on the people of the search, and those on people it never saw."""
+
+    rule: str = ""
+    limits: Limits = field(default_factory=Limits)
+    worth: str = ""
+    evaluation: Evaluation | None = None
+    confirmations: tuple[Confirmation, ...] = ()
+    released: RiskFigure | None = None
+    sentence: str = ""
+
+    @property
+    def candidate(self) -> Candidate | None:
+        """The settings; None where none could be chosen."""
+        return None if self.evaluation is None else self.evaluation.candidate
+
+    @property
+    def confirmation(self) -> Confirmation | None:
+        """The last confirmation: that of the settings themselves."""
+        return self.confirmations[-1] if self.confirmations else None
+
+    @property
+    def allowed(self) -> bool:
+        """Whether the settings were confirmed, and the release itself, where it was attacked, keeps to the limits too."""
+        if self.evaluation is None or self.confirmation is None or not self.confirmation.passed:
+            return False
+        return self.released is None or verdict_of(self.released, self.limits) != "broken"
+
+    def show(self) -> None:
+        """Print what was chosen and how it was confirmed."""
+        print(self.sentence)
+
+
+@dataclass(frozen=True, kw_only=True)
+class SettingChange:
+    """What one setting moves: two evaluations that differ in it alone, and the differences on the same people, with 95 % intervals."""
+
+    setting: str = ""
+    towards: str = ""
+    before: Candidate = field(default_factory=Candidate)
+    after: Candidate = field(default_factory=Candidate)
+    attack: str = ""
+    risk: float | None = None
+    risk_interval: tuple[float, float] | None = None
+    worth_name: str = ""
+    worth: float | None = None
+    worth_interval: tuple[float, float] | None = None
+    sentence: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class SettingCurve:
+    """mu, delta, G and the largest excess over one setting, all others as they are in `base`: one row a value."""
+
+    setting: str = ""
+    base: Candidate = field(default_factory=Candidate)
+    rows: tuple[dict[str, Any], ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class FrontierAbout:
+    """What was searched: columns, sizes of parts, purposes, and sentences on what the parting of people costs."""
+
+    keys: tuple[str, ...] = ()
+    sensitive: tuple[str, ...] = ()
+    label: str | None = None
+    formula: str | None = None
+    tables: tuple[tuple[str, ...], ...] = ()
+    epsilons: tuple[float | None, ...] = ()
+    people: Mapping[str, int] = field(default_factory=dict)
+    holdout: bool = False
+    seed: int | None = None
+    attackers: tuple[str, ...] = ()
+    resamples: int = 0
+    original: str | None = None
+    notes: tuple[str, ...] = ()
+    stopped: str = ""
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class FrontierResult:
+    """Settings by what they give away and what they are worth; `best` chooses one under limits. It holds no record.
+
+    Parameters
+    ----------
+    evaluations, references
+        The settings that were tried, in their order, and tables to hold them against, all measured on the people of the search.
+    worths
+        The purposes, the first that by which settings are chosen unless another is named.
+    limits, choice
+        What was allowed, and what was chosen under it; None where nothing was asked for.
+    changes, curves
+        Which setting moved what between the chosen and its neighbours on the front; and curves of one setting at a time.
+    confirm
+        A function that measures a candidate on the people whom the search never saw; None where the result was read from its JSON.
+    """
+
+    about: FrontierAbout
+    evaluations: tuple[Evaluation, ...]
+    references: tuple[Evaluation, ...] = ()
+    worths: tuple[str, ...] = ()
+    limits: Limits = field(default_factory=Limits)
+    choice: FrontierChoice | None = None
+    changes: tuple[SettingChange, ...] = ()
+    curves: tuple[SettingCurve, ...] = ()
+    run: RunFacts = field(default_factory=RunFacts, compare=False)
+    confirm: Any = field(default=None, compare=False)
+
+    def front(self, worth: str | None = None) -> tuple[Evaluation, ...]:
+        """Return the settings that no others beat on both sides, the safest first."""
+        return pareto(self.evaluations, self.worth_name(worth))
+
+    def worth_name(self, worth: str | None) -> str:
+        """Return the name of a purpose, the first unless one is named."""
+        if worth is None:
+            return self.worths[0]
+        if worth not in self.worths:
+            raise unknown_name("worth", worth, self.worths)
+        return worth
+
+    def best(self, *, max_excess: float | None = None, max_auc: float | None = None, worth: str | None = None) -> FrontierChoice:
+        """Return the most useful settings that keep to limits, confirmed on people whom the search never saw.
+
+        Without limits those that were asked for. Each call with other limits looks at the people who were set aside for that: after three such looks
+        they are unseen no more, and it raises.
+
+        Raises
+        ------
+        InputError
+            If nothing keeps to the limits; it says which settings come nearest. Or if nobody is left unseen.
+        """
+        limits = self.limits if max_excess is None and max_auc is None else Limits(max_excess, max_auc)
+        name = self.worth_name(worth)
+        if self.choice is not None and self.choice.limits == limits and self.choice.worth == name:
+            return self.choice
+        if self.confirm is None:
+            evaluation = pick(self.evaluations, limits, name)
+            return FrontierChoice(
+                rule="search", limits=limits, worth=name, evaluation=evaluation, sentence="Not confirmed: the people are not at hand where a result was read from its file."
+            )  # fmt: skip
+        choice: FrontierChoice = self.confirm(self.evaluations, limits, name)
+        return choice
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the frontier as plain data: `chaffinch-frontier`, version 1."""
+        parts = ("about", "evaluations", "references", "worths", "limits", "choice", "changes", "curves")
+        return {"format": FORMAT, "version": VERSION, **{name: to_plain(getattr(self, name)) for name in parts}, "run": self.run.to_dict()}
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> FrontierResult:
+        """Return the frontier that plain data hold.
+
+        Raises
+        ------
+        InputError
+            If the data are something else, or are not as they should be at some place.
+        """
+        check_format(data, FORMAT, VERSION, "Give the JSON of chaffinch frontier.")
+        if not data.get("worths"):
+            raise InputError("The data of a frontier must name at least one worth.")
+        parts = {name: data.get(name) for name in ("evaluations", "references", "worths", "changes", "curves")}
+        return cls(
+            about=from_plain(FrontierAbout, without_none(data.get("about")), what="'about'"),
+            limits=from_plain(Limits, data.get("limits") or {}, what="'limits'"),
+            choice=from_plain(FrontierChoice, data["choice"], what="'choice'") if data.get("choice") else None,
+            run=from_plain(RunFacts, without_none(data.get("run")), what="'run'"),
+            evaluations=from_plain(tuple[Evaluation, ...], parts["evaluations"] or (), what="'evaluations'"),
+            references=from_plain(tuple[Evaluation, ...], parts["references"] or (), what="'references'"),
+            worths=from_plain(tuple[str, ...], parts["worths"], what="'worths'"),
+            changes=from_plain(tuple[SettingChange, ...], parts["changes"] or (), what="'changes'"),
+            curves=from_plain(tuple[SettingCurve, ...], parts["curves"] or (), what="'curves'"),
+        )
+
+    def named(self, original: str | None) -> FrontierResult:
+        """Return the frontier with the name of its table."""
+        return replace(self, about=replace(self.about, original=original))
+
+    def to_html(self, path: str | os.PathLike[str] | None = None) -> str:
+        """Return the frontier as one HTML file, to be kept inside, and write it to a path if one is given."""
+        from .frontier import frontier_page
+
+        html = frontier_page(self)
+        if path is not None:
+            write_page(path, html)
+        return html
+
+    def rows(self, worth: str | None = None) -> list[list[str]]:
+        """Return a row of words for each of the settings on the front and each reference, the safest first."""
+        name = self.worth_name(worth)
+        chosen = None if self.choice is None else self.choice.candidate
+        out = []
+        for one in (*self.front(name), *self.references):
+            figure, risk = one.worth_of(name), one.risk
+            word = "reference" if one.reference else "chosen" if one.candidate == chosen else ""
+            bounds = "" if risk.lower is None or risk.upper is None else between((risk.lower, risk.upper))
+            out.append([one.words, number(risk.estimate), bounds, number(figure.value), "" if figure.interval is None else between(figure.interval), word])
+        return out
+
+    def show(self) -> None:
+        """Print the front, the references and what was chosen."""
+        figure = next((one.worth_of(self.worths[0]) for one in self.evaluations if one.worth), WorthFigure(name=self.worths[0]))
+        print(f"{len(self.evaluations)} settings tried; worth: {figure.title or figure.name}.")
+        print(text_table(HEAD, self.rows()))
+        if self.choice is not None:
+            self.choice.show()
+
+    def __repr__(self) -> str:
+        return f"FrontierResult({len(self.evaluations)} settings, {len(self.front())} on the front)"
+
+    def _repr_html_(self) -> str:
+        from .frontier import front_picture
+
+        said = "" if self.choice is None else self.choice.sentence
+        return f"{front_picture(self, self.worths[0], key='frontier-picture')}{html_table(HEAD, self.rows(), caption=said)}"

@@ -1,0 +1,101 @@
+"""A frontier in a folder: the chosen release, made of everybody and reported as `release` does, and the frontier that it was chosen from."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from ..._base.html import write_page
+from ..._base.safe_files import filling, write_text
+from ...report.frontier_result import FrontierChoice, FrontierResult, RiskFigure
+from ...report.frontier_rules import BROKEN, verdict_of
+from ...risk import RiskSettings
+from ...utility import UtilitySettings
+from ..release import ReleaseSettings, run_release
+from ..release_result import CONFIDENTIAL, TO_RELEASE, ReleaseResult, leaving_folder
+from ..running import RunOptions
+from ..synthesise import SynthesisSettings
+from .run import FrontierData, FrontierRun
+
+__all__ = ["Delivery", "deliver", "release_chosen"]
+
+RESAMPLES = 1000
+
+
+@dataclass(frozen=True, eq=False)
+class Delivery:
+    """What was written: the frontier, the release where there is one, and the names of the files."""
+
+    result: FrontierResult
+    release: ReleaseResult | None
+    names: tuple[str, ...]
+
+
+def deliver(found: FrontierRun, source: FrontierData, folder: Path, *, ending: str, title: str | None, run: RunOptions) -> Delivery:
+    """Write a frontier into a folder, and with it the release that was chosen, where it was confirmed; all of it, or none.
+
+    A release whose own figures break a limit is reported, and its table is not written.
+    """
+    result, release = found.result, None
+    with filling(folder) as part:
+        inside = part / CONFIDENTIAL
+        inside.mkdir(mode=0o700, exist_ok=True)
+        choice = result.choice
+        if choice is not None and choice.allowed:
+            output = leaving_folder(part) / f"synthetic{ending}"
+            release = release_chosen(found, source, output, title=title, run=run)
+            choice = with_release(choice, release)
+            result = replace(result, choice=choice)
+            release.write_beside(part)
+            if not choice.allowed:
+                output.unlink()
+        text = json.dumps(result.to_dict(), indent=2, ensure_ascii=False, allow_nan=False)
+        write_text(inside / "frontier.json", f"{text}\n", mode=0o600)
+        write_page(inside / "frontier.html", result.to_html())
+        for file in inside.iterdir():
+            file.chmod(0o600)
+        if (leaving := part / TO_RELEASE).is_dir() and not any(leaving.iterdir()):
+            leaving.rmdir()
+        names = sorted(path.relative_to(part).as_posix() for path in part.rglob("*") if path.is_file())
+    return Delivery(result, release, tuple(names))
+
+
+def release_chosen(found: FrontierRun, source: FrontierData, output: Path, *, title: str | None, run: RunOptions) -> ReleaseResult:
+    """Return the release of the settings that were chosen, made of everybody, its table written to `output`.
+
+    Without a promise the seed is that of the search. With one, noise is the operating system's, unless a seed was asked for: a test.
+    """
+    study, choice = found.study, found.result.choice
+    assert choice is not None
+    assert choice.candidate is not None
+    asked, candidate = study.settings, choice.candidate
+    keys = tuple(name for name in asked.keys if name not in candidate.dropped)
+    attack = RiskSettings(
+        keys=keys, sensitive=asked.sensitive, label=asked.label, attackers=asked.attackers, tests=asked.tests, resamples=RESAMPLES, threshold=asked.threshold
+    )
+    settings = ReleaseSettings(
+        synthesis=SynthesisSettings(
+            synthesiser=candidate.synthesiser(asked.label), reading=replace(source.reading, schema=None), person=source.person, order=source.order, weight=source.weight,
+        ),
+        utility=UtilitySettings(label=asked.label, formula=asked.formula, threshold=asked.threshold),
+        attack=attack, label=asked.label, keys=keys, sensitive=asked.sensitive, max_excess=choice.limits.max_excess, title=title,
+    )  # fmt: skip
+    seed = run.seed if asked.private else found.seed
+    holdout = None if study.holdout is None else study.holdout
+    if holdout is not None and candidate.dropped:
+        holdout = holdout[[name for name in holdout.schema.names if name not in candidate.dropped]]
+    return run_release(study.coded(candidate), settings, holdout=holdout, run=replace(run, seed=seed), outputs=[output])
+
+
+def with_release(choice: FrontierChoice, release: ReleaseResult) -> FrontierChoice:
+    """Return a choice with what the release itself gives away, and in its sentence whose figure that is."""
+    risk = release.risk
+    if risk is None:
+        return choice
+    figure = RiskFigure(lower=risk.lower_bound, attacks=len(risk.attacks))
+    whom = "people who are not in the data" if risk.cross_fit is None else "the other half, models made of one half of them"
+    word = " That breaks the limit: the table was not written." if verdict_of(figure, choice.limits) == BROKEN else ""
+    low = "" if risk.lower_bound is None else f"some excess is above {max(0.0, risk.lower_bound):.3g} with 95 % confidence" if risk.lower_bound > 0 else "no excess was found"
+    said = f" Of the release itself, made of everybody, those included whom the choice was made on, and held against {whom}: {low}.{word}" if low else ""
+    return replace(choice, released=figure, sentence=choice.sentence + said)

@@ -1,0 +1,276 @@
+"""From a table to its frontier: read, part, search, choose, confirm, explain: `chaffinch.frontier`."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import threading
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ..._base.errors import InputError
+from ..._base.masking import THRESHOLD
+from ..._base.progress import Progress, watched
+from ..._base.runs import RunFacts
+from ..._base.threads import one_blas_thread, thread_map
+from ...report.candidate import Candidate
+from ...report.frontier_result import (
+    Evaluation,
+    FrontierAbout,
+    FrontierChoice,
+    FrontierResult,
+    SettingChange,
+    SettingCurve,
+)
+from ...report.frontier_rules import Limits
+from ...stats.splits import child
+from ...synth import BayesNet
+from ...table import Table
+from ...table.align import align
+from ...table.schema_file import SchemaLike
+from ..release import names_of
+from ..release_result import CONFIDENTIAL
+from ..running import RunOptions
+from ..synthesise import ReadSettings, Synthesis, SynthesisSettings
+from .confirm import Confirmer, choice_sentence, public_candidate
+from .evaluate import FrontierStudy
+from .explain import changes_of
+from .parts import parted
+from .search import BATCH, next_candidates
+from .settings import Choosing, FrontierSettings, minutes
+from .store import EVALUATIONS, EvaluationFile, inputs_of
+from .vary import curve_of
+
+__all__ = ["STOPPED", "FrontierData", "frontier", "run_frontier"]
+
+QUICK_SEARCH = 24
+"""Settings that are tried where neither a budget nor a number is given."""
+
+STOPPED = "Stopped by hand"
+
+
+def frontier(
+    data: Any,
+    *,
+    keys: Sequence[str],
+    sensitive: Sequence[str],
+    label: str | None = None,
+    formula: str | None = None,
+    tables: Sequence[Sequence[str]] = (),
+    worth: str | None = None,
+    max_excess: float | None = None,
+    max_auc: float | None = None,
+    epsilons: Sequence[float | None] = (None,),
+    choose: Choosing | None = None,
+    budget: str | float | None = None,
+    evaluations: int | None = None,
+    vary: Sequence[str] = (),
+    holdout: Any = None,
+    schema: SchemaLike | None = None,
+    person: str | None = None,
+    attackers: Sequence[str] | None = None,
+    tests: Sequence[str] | None = None,
+    folder: str | os.PathLike[str] | None = None,
+    threshold: int = THRESHOLD,
+    seed: int | None = None,
+    threads: int | None = None,
+    progress: Progress | None = None,
+) -> FrontierResult:
+    """Return settings by what they give away and what they are worth; `best(max_excess=...)` of it chooses, and confirms on other people.
+
+    Parameters
+    ----------
+    data, holdout
+        Tables, paths or frames. People are parted: the search looks at one part, the choice is confirmed on the other. A holdout, people who are not in the
+        data, is parted alike; without one each part is halved, and the people of one half stand for others to a table that is made of the other.
+    keys, sensitive
+        What an outsider may know of a person, and wants.
+    label, formula, tables
+        What the release is for: a label to learn, a regression to fit, or sets of columns whose tables are wanted. Without any, the headline measures.
+    worth
+        The purpose to choose by, where there are several.
+    max_excess, max_auc
+        What may be given away: an excess over others of any attack, and a membership AUC, which takes many fits and is measured where it is limited.
+    epsilons, choose
+        Budgets of promises to try, with None for no promise, and how the choice is then made: see `FrontierSettings`.
+    budget, evaluations
+        How long to search: a time, as "10min", or a number of settings; 24 unless given.
+    vary
+        Settings to draw a curve of, one at a time.
+    attackers, tests
+        Of the battery: see `RiskSettings`.
+    folder
+        Where evaluations are kept while it runs; a search that was stopped goes on there.
+
+    Raises
+    ------
+    InputError
+        If a column does not exist, there are too few people, or a setting breaks a rule.
+
+    Examples
+    --------
+    >>> import numpy as np, pyarrow as pa, chaffinch
+    >>> rng = np.random.default_rng(1)
+    >>> age, ill = rng.integers(20, 60, 400), rng.choice(["no", "yes"], 400)
+    >>> people = pa.table({"age": age, "sex": rng.choice(["f", "m"], 400), "ill": ill})
+    >>> found = chaffinch.frontier(people, keys=["age", "sex"], sensitive=["ill"], tables=[["age", "sex"]], evaluations=2, tests=[], attackers=["gcap"], seed=1)
+    >>> len(found.evaluations), found.front()[0].worth[0].name
+    (2, 'tables')
+    """
+    settings = FrontierSettings(
+        keys=names_of(keys, "keys"), sensitive=names_of(sensitive, "sensitive"), label=label, formula=formula, tables=tuple(names_of(one, "tables") for one in tables),
+        worth=worth, limits=Limits(max_excess, max_auc), epsilons=tuple(epsilons), choose=choose, seconds=minutes(budget) if isinstance(budget, str) else budget,
+        evaluations=evaluations, vary=names_of(vary, "vary"), attackers=None if attackers is None else names_of(attackers, "attackers"),
+        tests=None if tests is None else names_of(tests, "tests"), threshold=threshold,
+    )  # fmt: skip
+    with watched(progress) as show:
+        run = RunOptions(seed=seed, threads=threads, progress=show)
+        source = FrontierData(data=data, holdout=holdout, reading=ReadSettings(schema=schema, threshold=threshold), person=person)
+        return run_frontier(source, settings, run=run, folder=None if folder is None else Path(folder)).result
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class FrontierData:
+    """Where the people come from: the data, the holdout, how they are read, and the columns that say whose row it is and how much it counts."""
+
+    data: Any
+    holdout: Any = None
+    reading: ReadSettings = field(default_factory=ReadSettings)
+    person: str | None = None
+    order: str | None = None
+    weight: str | None = None
+
+    def read(self, settings: FrontierSettings, run: RunOptions) -> tuple[Table, Table | None]:
+        """Return the table, and the holdout on its grid. Under a promise the schema must declare the domain."""
+        budgets = [epsilon for epsilon in settings.epsilons if epsilon is not None]
+        maker = BayesNet(epsilon=max(budgets)) if budgets else BayesNet()
+        asked = SynthesisSettings(synthesiser=maker, reading=self.reading, person=self.person, order=self.order, weight=self.weight)
+        table = Synthesis(asked, run).read(self.data, settings.check)
+        if not isinstance(table, Table):
+            raise InputError("A frontier needs a schema that declares the whole domain where epsilons are named: nothing is discovered for it.")
+        holdout = None if self.holdout is None else align(table, self.holdout, names=("holdout",))[1]
+        return table, holdout
+
+
+@dataclass(frozen=True, eq=False)
+class FrontierRun:
+    """A result, and the study behind it, with which the choice can be released."""
+
+    result: FrontierResult
+    study: FrontierStudy
+    seed: int
+    resumed: int = 0
+
+
+def run_frontier(source: FrontierData, settings: FrontierSettings, *, run: RunOptions, folder: Path | None = None) -> FrontierRun:
+    """Return a frontier under some settings; with a folder, evaluations are kept there as they come.
+
+    1. Read, and part the people.
+    2. Measure the references.
+    3. Try settings until the time or the number is used up, or a hand stops it.
+    4. Choose, and confirm on people the search never saw.
+    5. Say which setting moved what, and draw curves of single settings.
+    """
+    start = time.perf_counter()
+    run.progress("reading", -1)
+    table, holdout = source.read(settings, run)
+    path = None if folder is None else folder / CONFIDENTIAL / EVALUATIONS
+    kept = EvaluationFile(path, inputs_of(table, holdout, settings), run.seed)
+    kept.seed = secrets.randbits(31) if kept.seed is None else kept.seed
+    root = np.random.SeedSequence(kept.seed)
+    search, confirmation = parted(table, holdout, settings.share, np.random.default_rng(child(root, 9)))
+    study = FrontierStudy(
+        table=table, holdout=holdout, search=search, confirmation=confirmation, settings=settings, root=root, threads=run.threads
+    )
+    run.progress("measuring references", -1)
+    references = tuple(one.evaluation for one in study.references())
+    stopped = _searched(study, kept, run, start)
+    confirmer = Confirmer(study, run.progress)
+    choice: FrontierChoice | None = None
+    changes: tuple[SettingChange, ...] = ()
+    curves: tuple[SettingCurve, ...] = ()
+    if not stopped.startswith(STOPPED):
+        choice = _choice(study, confirmer, kept)
+        changes = changes_of(study, kept.evaluations, choice, run.progress) if choice is not None else ()
+        curves = tuple(_curve(study, name, choice, run) for name in settings.vary)
+    detectable = next((one.risk.detectable for one in kept.evaluations if one.risk.detectable is not None), None)
+    about = FrontierAbout(
+        keys=settings.keys, sensitive=settings.sensitive, label=settings.label, formula=settings.formula, tables=settings.tables, epsilons=settings.epsilons,
+        people={"all": table.n_persons, "search": search.people, "confirmation": confirmation.people}, holdout=holdout is not None, seed=kept.seed,
+        attackers=tuple(settings.attackers or ()), resamples=settings.resamples, notes=study.notes(detectable), stopped=stopped,
+    )  # fmt: skip
+    seconds = {} if settings.private else {"all": time.perf_counter() - start}
+    result = FrontierResult(
+        about=about, evaluations=tuple(kept.evaluations), references=references, worths=settings.worths, limits=settings.limits, choice=choice, changes=changes,
+        curves=curves, run=replace(RunFacts(seconds=seconds), **run.facts), confirm=None if settings.private else confirmer,
+    )  # fmt: skip
+    return FrontierRun(result, study, kept.seed, kept.resumed)
+
+
+def _searched(study: FrontierStudy, kept: EvaluationFile, run: RunOptions, start: float) -> str:
+    """Try settings until the search is over, and return why it is."""
+    settings, limits = study.settings, study.settings.limits
+    most = settings.evaluations if settings.evaluations is not None or settings.seconds is not None else QUICK_SEARCH
+    end = None if settings.seconds is None else start + settings.seconds
+    try:
+        while True:
+            if most is not None and len(kept.evaluations) >= most:
+                return f"{most:,} settings were asked for."
+            if end is not None and time.perf_counter() >= end and kept.evaluations:
+                return f"The budget of {settings.seconds:,.0f} s was used up."
+            room = BATCH if most is None else min(BATCH, most - len(kept.evaluations))
+            batch = next_candidates(study.space, kept.evaluations, limits, settings.worths[0], room)
+            if not batch:
+                return "Everything that is one step from settings that matter was tried."
+            share = len(kept.evaluations) / most if most is not None else min(1.0, (time.perf_counter() - start) / (settings.seconds or 1.0))
+            run.progress(f"trying settings ({len(kept.evaluations)} done)", share)
+            _evaluated(study, kept, batch, run.threads)
+    except KeyboardInterrupt:
+        kept.write()
+        return f"{STOPPED}: {len(kept.evaluations):,} settings are kept. Run the same command again to go on."
+
+
+def _evaluated(study: FrontierStudy, kept: EvaluationFile, batch: Sequence[Candidate], threads: int | None) -> None:
+    """Evaluate some candidates and keep them, those that are done also where a hand stops the others; in the order of the batch."""
+    done: dict[int, Evaluation] = {}
+    before, lock = list(kept.evaluations), threading.Lock()
+
+    def one(number: int) -> None:
+        evaluation = study.evaluate(batch[number]).evaluation
+        with lock:
+            done[number] = evaluation
+            kept.evaluations = [*before, *(done[place] for place in sorted(done))]
+
+    with one_blas_thread():
+        thread_map(one, range(len(batch)), threads=threads)
+    kept.write()
+
+
+def _choice(study: FrontierStudy, confirmer: Confirmer, kept: EvaluationFile) -> FrontierChoice | None:
+    """Choose where a limit asks for it, by the rule that is allowed."""
+    settings = study.settings
+    worth = settings.worths[0]
+    if settings.choose == "none" or not (settings.limits or settings.choose):
+        return None
+    if settings.choose == "private":
+        raise InputError("A private selection among settings is not there yet: choose public, or none.")
+    if settings.choose == "public":
+        chosen = public_candidate(settings.epsilons)
+        known = next((one for one in kept.evaluations if one.candidate == chosen), None) or study.evaluate(chosen).evaluation
+        confirmation = confirmer.confirm(chosen, settings.limits)
+        choice = FrontierChoice(rule="public", limits=settings.limits, worth=worth, evaluation=known, confirmations=(confirmation,))
+        return replace(choice, sentence=choice_sentence(choice))
+    if settings.limits.max_auc is not None:
+        kept.replace(confirmer.with_aucs(kept.evaluations, settings.limits, worth))
+    return confirmer(kept.evaluations, settings.limits, worth)
+
+
+def _curve(study: FrontierStudy, name: str, choice: FrontierChoice | None, run: RunOptions) -> SettingCurve:
+    base = Candidate() if choice is None or choice.candidate is None else choice.candidate
+    run.progress(f"varying {name}", -1)
+    return curve_of(study, name, base, progress=run.progress)

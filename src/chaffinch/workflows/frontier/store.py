@@ -1,0 +1,85 @@
+"""What was evaluated, in a plain file: a search that was stopped goes on from it, and a folder of another search is refused."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from ... import __version__
+from ..._base.errors import InputError
+from ..._base.plain import check_format, from_plain, to_plain
+from ..._base.safe_files import read_small, write_text
+from ...report.frontier_result import Evaluation
+from ...table.table import Table
+from .settings import FrontierSettings
+
+__all__ = ["EVALUATIONS", "EvaluationFile", "inputs_of"]
+
+EVALUATIONS = "evaluations.json"
+"""The name of the file, in the folder that stays inside."""
+
+FORMAT, VERSION = "chaffinch-frontier-evaluations", 1
+MOST_BYTES = 256 << 20
+
+
+def inputs_of(table: Table, holdout: Table | None, settings: FrontierSettings) -> dict[str, Any]:
+    """Return what figures depend on: digests of the tables, the settings, and the version."""
+    return {"original": _digest(table), "holdout": None if holdout is None else _digest(holdout), "settings": settings.to_dict(), "chaffinch": __version__}
+
+
+def _digest(table: Table) -> str:
+    """The digest of a table's values, its names and its types, however its rows lie in memory."""
+    said = hashlib.sha256()
+    sink = pa.BufferOutputStream()
+    data = table.data.combine_chunks().replace_schema_metadata(None)
+    with pa.ipc.new_stream(sink, data.schema) as writer:
+        writer.write_table(data, max_chunksize=1 << 16)
+    said.update(sink.getvalue())
+    return said.hexdigest()
+
+
+class EvaluationFile:
+    """The file of evaluations of one search, or none where there is no folder: then nothing is written."""
+
+    def __init__(self, path: Path | None, inputs: Mapping[str, Any], seed: int | None) -> None:
+        self.path, self.inputs, self.seed = path, inputs, seed
+        self.evaluations: list[Evaluation] = []
+        self.resumed = 0
+        if path is not None and path.exists():
+            self._read(path)
+
+    def _read(self, path: Path) -> None:
+        text = read_small(path, what="list of evaluations", most=MOST_BYTES, next_step="Name another folder.")
+        try:
+            data = json.loads(text)
+        except json.JSONDecodeError:
+            raise InputError(f"'{path}' is no list of evaluations: it is not JSON. Name another folder.") from None
+        check_format(data, FORMAT, VERSION, "Name another folder.")
+        stored = data.get("inputs")
+        if stored != dict(self.inputs):
+            parts = [name for name in self.inputs if not isinstance(stored, Mapping) or stored.get(name) != self.inputs[name]]
+            raise InputError(f"The folder '{path.parent.parent}' holds a search of another {' and '.join(parts)}. Name another folder, or the same data and options.")
+        seed = data.get("seed")
+        if self.seed is not None and seed != self.seed:
+            raise InputError(f"The folder '{path.parent.parent}' holds a search with seed {seed}. Got seed {self.seed}: leave it out, or name another folder.")
+        self.seed = seed
+        self.evaluations = list(from_plain(tuple[Evaluation, ...], data.get("evaluations") or (), what="the list of evaluations"))
+        self.resumed = len(self.evaluations)
+
+    def replace(self, evaluations: Sequence[Evaluation]) -> None:
+        """Keep these evaluations in the place of all."""
+        self.evaluations = list(evaluations)
+        self.write()
+
+    def write(self) -> None:
+        """Write what is known, wholly or not at all."""
+        if self.path is None:
+            return
+        self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        data = {"confidential": True, "format": FORMAT, "version": VERSION, "inputs": dict(self.inputs), "seed": self.seed, "evaluations": to_plain(self.evaluations)}
+        write_text(self.path, json.dumps(data, indent=1, ensure_ascii=False, allow_nan=False) + "\n", mode=0o600)

@@ -1,0 +1,89 @@
+"""The choice and its confirmation: a broken one gives way to a safer one, three looks at most, and a public rule looks at nothing."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+
+from chaffinch._base.errors import InputError
+from chaffinch.report.candidate import Candidate
+from chaffinch.report.frontier_result import Evaluation, RiskFigure, WorthFigure
+from chaffinch.report.frontier_rules import Limits
+from chaffinch.workflows.frontier.confirm import Confirmer, public_candidate
+from chaffinch.workflows.frontier.evaluate import Measurement
+
+LIMITS = Limits(max_excess=0.05)
+
+
+def one(leaf: int, risk: float, worth: float, *, wide: float = 0.02, **more: Any) -> Evaluation:
+    figure = WorthFigure(name="w", title="worth", value=worth)
+    bounds = RiskFigure(estimate=risk, lower=risk - wide, upper=risk + wide, detectable=(0.01, 0.1))
+    return Evaluation(candidate=Candidate(leaf=leaf), risk=bounds, worth=(figure,), people=100, **more)
+
+
+@dataclass
+class StandIn:
+    """People who were set aside, as a list of what each candidate gives away there."""
+
+    unseen: dict[int, float]
+    confirmation: str = "confirmation"
+    asked: list[int] = field(default_factory=list)
+
+    def evaluate(self, candidate: Candidate, part: object) -> Measurement:
+        assert part == "confirmation"
+        self.asked.append(candidate.leaf)
+        return Measurement(one(candidate.leaf, self.unseen[candidate.leaf], 0.5))
+
+
+SEARCH = [one(10, 0.045, 0.9), one(30, 0.03, 0.8), one(100, 0.01, 0.7), one(300, 0.0, 0.6), one(5, 0.4, 1.0)]
+
+
+def test_the_most_useful_that_qualifies_is_confirmed() -> None:
+    people = StandIn({10: 0.06})
+    choice = Confirmer(people)(SEARCH, LIMITS, "w")  # type: ignore[arg-type]
+    assert choice.candidate == Candidate()
+    assert choice.confirmation is not None
+    assert choice.confirmation.word == "not refuted"
+    assert choice.allowed
+    assert people.asked == [10]
+    assert "On the 100 people it never saw the largest excess is 0.06" in choice.sentence
+    assert "would have been seen there in four of five tries" in choice.sentence
+
+
+def test_a_broken_one_gives_way_to_a_safer_one_that_must_qualify_there() -> None:
+    """30 is not broken, yet its estimate is above the limit on the new people: a second look has to qualify."""
+    people = StandIn({10: 0.2, 30: 0.06, 100: 0.04})
+    choice = Confirmer(people)(SEARCH, LIMITS, "w")  # type: ignore[arg-type]
+    assert people.asked == [10, 30, 100]
+    assert [c.word for c in choice.confirmations] == ["broken", "not refuted", "not refuted"]
+    assert choice.candidate == Candidate(leaf=100)
+
+
+def test_after_three_none_could_be_confirmed() -> None:
+    people = StandIn({10: 0.2, 30: 0.2, 100: 0.2})
+    confirmer = Confirmer(people)  # type: ignore[arg-type]
+    choice = confirmer(SEARCH, LIMITS, "w")
+    assert choice.candidate is None
+    assert not choice.allowed
+    assert "None could be confirmed" in choice.sentence
+    with pytest.raises(InputError, match="unseen no more"):
+        confirmer(SEARCH, Limits(max_excess=0.0), "w")
+
+
+def test_the_same_candidate_is_looked_at_once() -> None:
+    people = StandIn({10: 0.01})
+    confirmer = Confirmer(people)  # type: ignore[arg-type]
+    confirmer(SEARCH, LIMITS, "w")
+    confirmer(SEARCH[:1], Limits(max_excess=0.06), "w")
+    assert people.asked == [10]
+
+
+def test_nothing_that_qualifies_is_said_with_the_nearest() -> None:
+    with pytest.raises(InputError, match="Nearest: trees, leaves of 300"):
+        Confirmer(StandIn({}))([one(300, 0.2, 0.6), one(10, 0.3, 0.9)], LIMITS, "w")  # type: ignore[arg-type]
+
+
+def test_a_public_rule_takes_the_largest_budget_and_the_defaults() -> None:
+    assert public_candidate((1.0, 10.0, 3.0)) == Candidate(epsilon=10.0)

@@ -1,0 +1,62 @@
+"""A frontier in a folder: the release leaves, all else stays inside; what was not confirmed does not leave."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.csv as pc
+import pytest
+
+from chaffinch.report.frontier_result import FrontierResult
+from chaffinch.report.frontier_rules import Limits
+from chaffinch.workflows.frontier.deliver import deliver
+from chaffinch.workflows.frontier.run import FrontierData, FrontierRun, run_frontier
+from chaffinch.workflows.running import RunOptions
+
+from .conftest import quick
+
+
+@pytest.fixture(scope="module")
+def found(people: pa.Table) -> FrontierRun:
+    settings = quick(limits=Limits(max_excess=0.5), evaluations=3)
+    return run_frontier(FrontierData(data=people), settings, run=RunOptions(seed=1))
+
+
+def test_the_release_leaves_and_its_figures_stay(found: FrontierRun, people: pa.Table, tmp_path: Path) -> None:
+    done = deliver(found, FrontierData(data=people), tmp_path / "out", ending=".csv", title=None, run=RunOptions(seed=1))
+    assert set(done.names) == {
+        "to-release/synthetic.csv", "confidential/frontier.html", "confidential/frontier.json", "confidential/model.chaffinch", "confidential/report.html", "confidential/report.json",
+    }  # fmt: skip
+    assert pc.read_csv(tmp_path / "out" / "to-release" / "synthetic.csv").num_rows == people.num_rows
+    inside = tmp_path / "out" / "confidential"
+    assert all(file.stat().st_mode & 0o077 == 0 for file in inside.iterdir())
+    stored = FrontierResult.from_dict(json.loads((inside / "frontier.json").read_text("utf-8")))
+    assert stored.choice is not None
+    assert stored.choice.released is not None
+    assert "Of the release itself, made of everybody" in stored.choice.sentence
+
+
+def test_what_was_not_confirmed_does_not_leave(found: FrontierRun, people: pa.Table, tmp_path: Path) -> None:
+    choice = replace(found.result.choice, evaluation=None)
+    refused = replace(found, result=replace(found.result, choice=choice))
+    done = deliver(refused, FrontierData(data=people), tmp_path / "out", ending=".csv", title=None, run=RunOptions(seed=1))
+    assert done.release is None
+    assert not (tmp_path / "out" / "to-release").exists()
+    assert (tmp_path / "out" / "confidential" / "frontier.html").exists()
+
+
+def test_a_release_that_breaks_the_limit_itself_is_reported_and_not_written(found: FrontierRun, people: pa.Table, tmp_path: Path) -> None:
+    """A limit below zero is one that no release keeps."""
+    limits = Limits(max_excess=0.0)
+    object.__setattr__(limits, "max_excess", -1.0)
+    confirmations = tuple(replace(one, passed=True) for one in found.result.choice.confirmations)
+    choice = replace(found.result.choice, limits=limits, confirmations=confirmations)
+    refused = replace(found, result=replace(found.result, choice=choice))
+    done = deliver(refused, FrontierData(data=people), tmp_path / "out", ending=".csv", title=None, run=RunOptions(seed=1))
+    assert not done.result.choice.allowed
+    assert "the table was not written" in done.result.choice.sentence
+    assert not (tmp_path / "out" / "to-release").exists()
+    assert (tmp_path / "out" / "confidential" / "report.html").exists()
