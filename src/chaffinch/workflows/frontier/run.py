@@ -75,6 +75,7 @@ def frontier(
     person: str | None = None,
     attackers: Sequence[str] | None = None,
     tests: Sequence[str] | None = None,
+    explain: bool = True,
     folder: str | os.PathLike[str] | None = None,
     threshold: int = THRESHOLD,
     seed: int | None = None,
@@ -104,6 +105,8 @@ def frontier(
         Settings to draw a curve of, one at a time.
     attackers, tests
         Of the battery: see `RiskSettings`.
+    explain
+        Whether to measure which setting moves what between the choice and its neighbours on the front.
     folder
         Where evaluations are kept while it runs; a search that was stopped goes on there.
 
@@ -126,7 +129,7 @@ def frontier(
         keys=names_of(keys, "keys"), sensitive=names_of(sensitive, "sensitive"), label=label, formula=formula, tables=tuple(names_of(one, "tables") for one in tables),
         worth=worth, limits=Limits(max_excess, max_auc), epsilons=tuple(epsilons), choose=choose, seconds=minutes(budget) if isinstance(budget, str) else budget,
         evaluations=evaluations, vary=names_of(vary, "vary"), attackers=None if attackers is None else names_of(attackers, "attackers"),
-        tests=None if tests is None else names_of(tests, "tests"), threshold=threshold,
+        tests=None if tests is None else names_of(tests, "tests"), explain=explain, threshold=threshold,
     )  # fmt: skip
     with watched(progress) as show:
         run = RunOptions(seed=seed, threads=threads, progress=show)
@@ -196,7 +199,7 @@ def run_frontier(source: FrontierData, settings: FrontierSettings, *, run: RunOp
     curves: tuple[SettingCurve, ...] = ()
     if not stopped.startswith(STOPPED):
         choice = _choice(study, confirmer, kept)
-        changes = changes_of(study, kept.evaluations, choice, run.progress) if choice is not None else ()
+        changes = changes_of(study, kept.evaluations, choice, run.progress) if choice is not None and settings.explain else ()
         curves = tuple(_curve(study, name, choice, run) for name in settings.vary)
     detectable = next((one.risk.detectable for one in kept.evaluations if one.risk.detectable is not None), None)
     about = FrontierAbout(

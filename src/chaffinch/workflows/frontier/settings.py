@@ -59,6 +59,8 @@ class FrontierSettings:
         The share of people who are set aside to confirm the choice.
     shadows
         Fits for the membership attack, where `max_auc` asks for it.
+    explain
+        Whether to measure which setting moves what between the choice and its neighbours: a few evaluations more.
     """
 
     keys: tuple[str, ...]
@@ -78,6 +80,7 @@ class FrontierSettings:
     resamples: int = 200
     share: float = 0.5
     shadows: int = 60
+    explain: bool = True
     threshold: int = THRESHOLD
 
     def __post_init__(self) -> None:
