@@ -47,16 +47,42 @@ def frontier_page(result: FrontierResult) -> str:
 def _answers(result: FrontierResult) -> Iterator[PageAnswer]:
     choice = result.choice
     if choice is None:
-        words = "Nothing was chosen: no limit was set." if not result.about.stopped.startswith("Stopped") else result.about.stopped
+        words = result.about.stopped if result.about.stopped.startswith("Stopped") else "Nothing was chosen: no limit was set."
         yield PageAnswer("Which settings?", f"{words} The front below shows what each excess buys.", word="not decided")
         return
-    if choice.rule == "public":
-        yield PageAnswer(
-            "Which settings?", f"{choice.sentence} They were chosen by a public rule: the largest epsilon that is allowed, with the method's own defaults. No figure on this page had a "
-            "part in it, and no promise covers a figure on this page.", word="confirmed" if choice.allowed else "not confirmed",
-        )  # fmt: skip
+    last, search = choice.confirmation, choice.evaluation
+    if search is None or last is None:
+        yield PageAnswer("Which settings?", choice.sentence, word="not confirmed")
         return
-    yield PageAnswer("Which settings?", choice.sentence, word="confirmed" if choice.allowed else "not confirmed")
+    unseen = last.evaluation
+    rule = (
+        "The most useful of those that qualify, or within a standard error of it the one that gives least away." if choice.rule != "public" else
+        "By a public rule: the largest epsilon that is allowed, with the method's own defaults. No figure of this page had a part in it, and no promise covers a figure of this page."
+    )  # fmt: skip
+    yield PageAnswer("Which settings?", f"{_capital(shown(search.words, 300))}.", word="confirmed" if choice.allowed else "not confirmed", notes=(rule,))
+    limit = f" The limit, {choice.limits.words}, is {last.word} there." if choice.limits else ""
+    seen = unseen.risk.detectable
+    power = () if seen is None else (f"What would have been seen there in four of five tries: an excess of {number(seen[0])} by the most precise attack, {number(seen[1])} by the least.",)
+    yield PageAnswer(
+        "What does it give away?",
+        f"The largest excess of any attack is {_estimate(unseen)} on {unseen.people:,} people the search never saw, and {_estimate(search)} on the {search.people:,} it was chosen on.{limit}",
+        notes=power, word=last.word if choice.limits else "",
+    )  # fmt: skip
+    beside = [f"{one.words} {_value(one.worth_of(choice.worth))}" for one in result.references if one.worth_of(choice.worth).value is not None]
+    figure = unseen.worth_of(choice.worth)
+    yield PageAnswer(
+        "What is it worth?",
+        f"{_capital(figure.title or figure.name)}: {_value(figure)} on people the search never saw, {_value(search.worth_of(choice.worth))} on those it was chosen on.",
+        notes=(f"On the people of the search: {'; '.join(beside)}.",) if beside else (),
+    )  # fmt: skip
+
+
+def _estimate(one: Evaluation) -> str:
+    return f"{number(one.risk.estimate)} ({_bounds(one.risk)})"
+
+
+def _capital(words: str) -> str:
+    return words[:1].upper() + words[1:]
 
 
 def _facts(result: FrontierResult) -> Iterator[tuple[str, str]]:
@@ -141,9 +167,9 @@ def front_picture(result: FrontierResult, worth: str, *, key: str) -> Markup:
         return picture(key, WIDE, 60, title=title, desc="No settings could be measured.", body=[text(12, 34, "No settings could be measured.")])
     values = [ends for one in (*known, *beside) for ends in _ends(one.worth_of(worth))]
     limit = result.limits.max_excess
-    tall = [max(0.0, one.risk.estimate or 0.0) for one in known]
-    top = max([1.25 * max(tall), *([2.0 * limit] if limit is not None else []), 0.01])
-    low = min([0.0, *((one.risk.estimate or 0.0) for one in (*known, *beside))])
+    tall = [max(0.0, one.risk.estimate or 0.0) for one in (front if limit is None else [one for one in front if (one.risk.estimate or 0.0) <= 2.5 * limit])]
+    top = max([1.25 * max(tall, default=0.0), *([2.5 * limit] if limit is not None else []), 0.005])
+    low = min([-0.04 * top, *((one.risk.estimate or 0.0) for one in (*known, *beside))])
     across, upward = Axis(min(values), max(values), LEFT, WIDE - RIGHT), Axis(low, top, TALL - BOTTOM, TOP)
     body = [*across.across(TOP, TALL - BOTTOM), *upward.up(LEFT, WIDE - RIGHT)]
     taken: list[tuple[float, float, float]] = []
@@ -151,9 +177,12 @@ def front_picture(result: FrontierResult, worth: str, *, key: str) -> Markup:
         y = upward(limit)
         body.append(f'<path d="M{LEFT:.1f} {y:.1f}H{WIDE - RIGHT:.1f}" stroke="{ORANGE}" stroke-dasharray="6 3" stroke-width="1.5"/>')
         body.append(_label(WIDE - RIGHT - 4, y - 5, f"the limit, {number(limit)}", taken, fill=INK, anchor="end"))
+    above = [one for one in known if (one.risk.estimate or 0.0) > upward.high]
     for one in known:
         if one.candidate not in on_front:
             body.append(_spot(one, worth, across, upward, PALE, "circle", small=True))
+    if above:
+        body.append(_label(LEFT + 6, TOP + 12, f"{len(above)} of {len(known)} settings: above this scale", taken, fill=GREY, anchor="start"))
     spots = [(across(one.worth_of(worth).value or 0.0), upward(one.risk.estimate or 0.0)) for one in front]
     if len(spots) > 1:
         path = "".join(f"H{x:.1f}V{y:.1f}" for x, y in spots[1:])
@@ -173,10 +202,10 @@ def front_picture(result: FrontierResult, worth: str, *, key: str) -> Markup:
         body.append(_spot(one, worth, across, upward, GREY, "diamond", bars=(one.risk.estimate or 0.0) <= top))
         off = f" (excess {number(one.risk.estimate)}, above the scale)" if (one.risk.estimate or 0.0) > upward.high else ""
         body.append(_label(*_beside(x, y), f"{one.words}{off}", taken, fill=GREY, anchor=_anchor(x)))
-    for one in (one for one in known if one.candidate.method == "independent"):
+    apart = [one for one in known if one.candidate.method == "independent"]
+    for one in apart[:1] if all((one.risk.estimate or 0.0) > upward.high for one in apart) else [one for one in apart if (one.risk.estimate or 0.0) <= upward.high][:1]:
         x, y = across(one.worth_of(worth).value or 0.0), upward(one.risk.estimate or 0.0)
-        if not any(other.words == one.words for other in beside):
-            body.append(_label(*_beside(x, y), one.words, taken, fill=GREY, anchor=_anchor(x)))
+        body.append(_label(x - 9, y + 20, "independent columns", taken, fill=GREY, anchor="start"))
     arrow = "more is better" if known[0].worth_of(worth).higher else "less is better"
     body.append(text((LEFT + WIDE) / 2, TALL - 10, cut(f"worth: {_title(result, worth)} ({arrow})", WIDE - LEFT), anchor="middle", fill=GREY))
     body.append(text(14, (TALL - BOTTOM + TOP) / 2, "largest excess of any attack", anchor="middle", fill=GREY, turn=-90))
