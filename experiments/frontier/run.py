@@ -24,7 +24,7 @@ from cells import Cells
 
 import chaffinch
 from chaffinch.errors import InputError
-from chaffinch.report.candidate import Candidate
+from chaffinch.report.candidate import CandidateSettings
 from chaffinch.report.frontier_result import Evaluation
 from chaffinch.report.frontier_rules import Limits, verdict_of
 from chaffinch.workflows.frontier.evaluate import FrontierStudy
@@ -70,7 +70,7 @@ def one_run(name: str, whole: pa.Table, number: int) -> list[Any]:
     search = next(one for one in found.evaluations if one.candidate == first.evaluation.candidate)
     settings = FrontierSettings(**asked, **battery, resamples=RESAMPLES)
     fresh = unseen(mine, rest, settings, first.evaluation.candidate, number)
-    default = unseen(mine, rest, settings, Candidate(), number)
+    default = unseen(mine, rest, settings, CandidateSettings(), number)
     limits = Limits(max_excess=LIMIT)
     risk, outside = first.evaluation.risk, fresh.risk
     return [
@@ -80,7 +80,7 @@ def one_run(name: str, whole: pa.Table, number: int) -> list[Any]:
     ]  # fmt: skip
 
 
-def unseen(mine: pa.Table, rest: pa.Table, settings: FrontierSettings, candidate: Candidate, seed: int) -> Evaluation:
+def unseen(mine: pa.Table, rest: pa.Table, settings: FrontierSettings, candidate: CandidateSettings, seed: int) -> Evaluation:
     """Return what a table of all the run's people gives away, held against people of the rest of the table."""
     table = chaffinch.read(mine)
     others = chaffinch.table.align.align(table, chaffinch.read(rest), names=("holdout",))[1]

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from chaffinch._base.errors import InputError
-from chaffinch.report.candidate import Candidate
+from chaffinch.report.candidate import CandidateSettings
 from chaffinch.report.frontier_result import (
     Confirmation,
     Evaluation,
@@ -26,7 +26,7 @@ from chaffinch.report.frontier_rules import Limits
 def evaluation(leaf: int, risk: float, worth: float, **more: object) -> Evaluation:
     figure = WorthFigure(name="accuracy", title="accuracy of learnt models", value=worth, interval=(worth - 0.02, worth + 0.02))
     bounds = RiskFigure(estimate=risk, lower=risk - 0.02, upper=risk + 0.05, strongest="GCAP on job", attacks=3, detectable=(0.01, 0.1))
-    return Evaluation(candidate=Candidate(leaf=leaf), risk=bounds, worth=(figure,), people=200, **more)  # type: ignore[arg-type]
+    return Evaluation(candidate=CandidateSettings(leaf=leaf), risk=bounds, worth=(figure,), people=200, **more)  # type: ignore[arg-type]
 
 
 def frontier_result(**more: object) -> FrontierResult:
@@ -40,7 +40,7 @@ def frontier_result(**more: object) -> FrontierResult:
         "about": FrontierAbout(keys=("age",), sensitive=("job",), people={"all": 400, "search": 200, "confirmation": 200}, seed=1, notes=("A note.",), stopped="4 settings were asked for."),
         "evaluations": some, "worths": ("accuracy",), "limits": Limits(max_excess=0.05), "choice": choice,
         "references": (evaluation(10, 0.9, 0.82, reference="the original itself"), evaluation(10, 0.0, 0.81, reference="a fresh sample")),
-        "changes": (SettingChange(setting="leaf", towards="safer", before=Candidate(leaf=100), after=Candidate(leaf=300), sentence="Leaves of 300 instead of 100 take 2 points off."),),
+        "changes": (SettingChange(setting="leaf", towards="safer", before=CandidateSettings(leaf=100), after=CandidateSettings(leaf=300), sentence="Leaves of 300 instead of 100 take 2 points off."),),
         "curves": (SettingCurve(setting="parents", rows=({"value": 1, "mu": 0.02, "delta": 0.1, "G": 0.12, "risk": 0.01, "lower": 0.0, "upper": 0.1, "worth": 0.7, "failure": ""},
                                                          {"value": "default", "mu": 0.01, "delta": 0.05, "G": 0.06, "risk": 0.05, "lower": 0.01, "upper": 0.1, "worth": 0.8, "failure": ""})),),
     }  # fmt: skip
@@ -70,7 +70,7 @@ def test_best_is_the_choice_that_was_made_or_is_made_anew() -> None:
     result = frontier_result()
     assert result.best(max_excess=0.05) is result.choice
     other = result.best(max_excess=0.2)
-    assert other.candidate == Candidate(leaf=10)
+    assert other.candidate == CandidateSettings(leaf=10)
     assert not other.allowed  # not confirmed: it was read from a file
     assert "Not confirmed" in other.sentence
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chaffinch._base.errors import InputError
-from chaffinch.report.candidate import Candidate
+from chaffinch.report.candidate import CandidateSettings
 from chaffinch.report.frontier_result import Evaluation, RiskFigure, WorthFigure
 from chaffinch.report.frontier_rules import (
     BROKEN,
@@ -29,7 +29,7 @@ NUMBERS = st.floats(0, 1).map(lambda x: round(x, 2))
 def one(risk: float | None, worth: float | None, leaf: int = 10, *, error: float = 0.0, higher: bool = True, **more: float | None) -> Evaluation:
     interval = None if worth is None or not error else (worth - 1.96 * error, worth + 1.96 * error)
     figure = WorthFigure(name="w", title="worth", value=worth, interval=interval, higher=higher)
-    return Evaluation(candidate=Candidate(leaf=leaf), risk=RiskFigure(estimate=risk, **more), worth=(figure,))
+    return Evaluation(candidate=CandidateSettings(leaf=leaf), risk=RiskFigure(estimate=risk, **more), worth=(figure,))
 
 
 @given(st.lists(st.tuples(NUMBERS, NUMBERS), max_size=12))

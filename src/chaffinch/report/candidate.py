@@ -10,7 +10,7 @@ from .._base.errors import InputError, listed
 from .._base.words import shown
 from ..synth import BayesNet, FieldGroups, Independent, Settings
 
-__all__ = ["BINS", "LEAF", "RARE", "Candidate"]
+__all__ = ["BINS", "LEAF", "RARE", "CandidateSettings"]
 
 LEAF, RARE, BINS = 10, 3, 20
 """Records in a leaf of a tree, records below which levels are pooled, and bins of a number, where nobody says otherwise."""
@@ -19,7 +19,7 @@ METHODS = ("bayesnet", "independent", "fieldgroups")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Candidate:
+class CandidateSettings:
     """Settings that a release could have.
 
     Parameters
@@ -39,7 +39,7 @@ class Candidate:
 
     Examples
     --------
-    >>> Candidate(parents=2, protected=("job",)).words
+    >>> CandidateSettings(parents=2, protected=("job",)).words
     'trees, at most 2 parents, job protected'
     """
 

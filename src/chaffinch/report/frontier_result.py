@@ -13,7 +13,7 @@ from .._base.plain import check_format, from_plain, to_plain, without_none
 from .._base.runs import RunFacts
 from .._base.text import text_table
 from .._base.words import between, number
-from .candidate import Candidate
+from .candidate import CandidateSettings
 from .frontier_rules import Limits, pareto, pick, verdict_of
 
 __all__ = ["Confirmation", "Evaluation", "FrontierAbout", "FrontierChoice", "FrontierResult", "RiskFigure", "SettingChange", "SettingCurve", "WorthFigure"]
@@ -69,7 +69,7 @@ class Evaluation:
     `reference` names a table that was made without settings: the original itself, or other people. `failure` says why nothing was measured.
     """
 
-    candidate: Candidate = field(default_factory=Candidate)
+    candidate: CandidateSettings = field(default_factory=CandidateSettings)
     risk: RiskFigure = RiskFigure()
     worth: tuple[WorthFigure, ...] = ()
     part: str = "search"
@@ -114,7 +114,7 @@ class FrontierChoice:
     sentence: str = ""
 
     @property
-    def candidate(self) -> Candidate | None:
+    def candidate(self) -> CandidateSettings | None:
         """The settings; None where none could be chosen."""
         return None if self.evaluation is None else self.evaluation.candidate
 
@@ -141,8 +141,8 @@ class SettingChange:
 
     setting: str = ""
     towards: str = ""
-    before: Candidate = field(default_factory=Candidate)
-    after: Candidate = field(default_factory=Candidate)
+    before: CandidateSettings = field(default_factory=CandidateSettings)
+    after: CandidateSettings = field(default_factory=CandidateSettings)
     attack: str = ""
     risk: float | None = None
     risk_interval: tuple[float, float] | None = None
@@ -157,7 +157,7 @@ class SettingCurve:
     """mu, delta, G and the largest excess over one setting, all others as they are in `base`: one row a value."""
 
     setting: str = ""
-    base: Candidate = field(default_factory=Candidate)
+    base: CandidateSettings = field(default_factory=CandidateSettings)
     rows: tuple[dict[str, Any], ...] = ()
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from chaffinch._base.errors import InputError
-from chaffinch.report.candidate import Candidate
+from chaffinch.report.candidate import CandidateSettings
 from chaffinch.report.frontier_result import Evaluation, RiskFigure, WorthFigure
 from chaffinch.report.frontier_rules import Limits
 from chaffinch.workflows.frontier.confirm import Confirmer, public_candidate
@@ -20,7 +20,7 @@ LIMITS = Limits(max_excess=0.05)
 def one(leaf: int, risk: float, worth: float, *, wide: float = 0.02, **more: Any) -> Evaluation:
     figure = WorthFigure(name="w", title="worth", value=worth)
     bounds = RiskFigure(estimate=risk, lower=risk - wide, upper=risk + wide, detectable=(0.01, 0.1))
-    return Evaluation(candidate=Candidate(leaf=leaf), risk=bounds, worth=(figure,), people=100, **more)
+    return Evaluation(candidate=CandidateSettings(leaf=leaf), risk=bounds, worth=(figure,), people=100, **more)
 
 
 @dataclass
@@ -31,7 +31,7 @@ class StandIn:
     confirmation: str = "confirmation"
     asked: list[int] = field(default_factory=list)
 
-    def evaluate(self, candidate: Candidate, part: object) -> Measurement:
+    def evaluate(self, candidate: CandidateSettings, part: object) -> Measurement:
         assert part == "confirmation"
         self.asked.append(candidate.leaf)
         return Measurement(one(candidate.leaf, self.unseen[candidate.leaf], 0.5))
@@ -43,7 +43,7 @@ SEARCH = [one(10, 0.045, 0.9), one(30, 0.03, 0.8), one(100, 0.01, 0.7), one(300,
 def test_the_most_useful_that_qualifies_is_confirmed() -> None:
     people = StandIn({10: 0.06})
     choice = Confirmer(people)(SEARCH, LIMITS, "w")  # type: ignore[arg-type]
-    assert choice.candidate == Candidate()
+    assert choice.candidate == CandidateSettings()
     assert choice.confirmation is not None
     assert choice.confirmation.word == "not refuted"
     assert choice.allowed
@@ -58,7 +58,7 @@ def test_a_broken_one_gives_way_to_a_safer_one_that_must_qualify_there() -> None
     choice = Confirmer(people)(SEARCH, LIMITS, "w")  # type: ignore[arg-type]
     assert people.asked == [10, 30, 100]
     assert [c.word for c in choice.confirmations] == ["broken", "not refuted", "not refuted"]
-    assert choice.candidate == Candidate(leaf=100)
+    assert choice.candidate == CandidateSettings(leaf=100)
 
 
 def test_after_three_none_could_be_confirmed() -> None:
@@ -86,4 +86,4 @@ def test_nothing_that_qualifies_is_said_with_the_nearest() -> None:
 
 
 def test_a_public_rule_takes_the_largest_budget_and_the_defaults() -> None:
-    assert public_candidate((1.0, 10.0, 3.0)) == Candidate(epsilon=10.0)
+    assert public_candidate((1.0, 10.0, 3.0)) == CandidateSettings(epsilon=10.0)

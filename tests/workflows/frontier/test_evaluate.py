@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import chaffinch
-from chaffinch.report.candidate import Candidate
+from chaffinch.report.candidate import CandidateSettings
 from chaffinch.workflows.frontier.evaluate import FrontierStudy, recoded, without_columns
 
 from .conftest import made_people, quick, study_of
@@ -21,9 +21,9 @@ def test_references_stand_at_both_ends(study: FrontierStudy) -> None:
 
 
 def test_a_candidate_is_measured_on_the_part_that_is_named(study: FrontierStudy) -> None:
-    one = study.evaluate(Candidate(leaf=30))
-    again = study.evaluate(Candidate(leaf=30))
-    other = study.evaluate(Candidate(leaf=30), study.confirmation)
+    one = study.evaluate(CandidateSettings(leaf=30))
+    again = study.evaluate(CandidateSettings(leaf=30))
+    other = study.evaluate(CandidateSettings(leaf=30), study.confirmation)
     assert one.evaluation == again.evaluation
     assert one.evaluation.part == "search"
     assert other.evaluation.part == "confirmation"
@@ -40,17 +40,17 @@ def test_the_search_never_reads_the_other_part(study: FrontierStudy) -> None:
     order = np.arange(study.table.n_rows)
     order[rows] = rows[0]
     spoilt = replace(study, table=chaffinch.read(study.table.data.take(order)), _codings={})  # its schema too
-    assert spoilt.evaluate(Candidate(leaf=30)).evaluation == study.evaluate(Candidate(leaf=30)).evaluation
+    assert spoilt.evaluate(CandidateSettings(leaf=30)).evaluation == study.evaluate(CandidateSettings(leaf=30)).evaluation
 
 
 def test_what_cannot_be_fitted_says_why(study: FrontierStudy) -> None:
-    found = study.evaluate(Candidate(protected=("nobody",)))
+    found = study.evaluate(CandidateSettings(protected=("nobody",)))
     assert "nobody" in found.evaluation.failure
     assert found.evaluation.risk.estimate is None
 
 
 def test_a_dropped_key_is_gone_from_table_and_attack(study: FrontierStudy) -> None:
-    candidate = Candidate(dropped=("town",))
+    candidate = CandidateSettings(dropped=("town",))
     assert "town" not in study.coded(candidate).schema.names
     found = study.evaluate(candidate).evaluation
     assert not found.failure
@@ -73,7 +73,7 @@ def test_a_table_without_columns_has_no_rules_on_them() -> None:
 
 def test_with_a_holdout_members_are_the_whole_part() -> None:
     study = study_of(quick(), holdout=made_people(300, 2))
-    found = study.evaluate(Candidate())
+    found = study.evaluate(CandidateSettings())
     assert found.evaluation.people == 200
     assert len(found.scores) == 150
 
@@ -81,6 +81,6 @@ def test_with_a_holdout_members_are_the_whole_part() -> None:
 @pytest.mark.slow
 def test_an_auc_is_measured_where_it_is_asked_for(study: FrontierStudy) -> None:
     """Shadows of 100 people, which takes 10 s: a network with a leaf for every record is told better than independent columns, or as well."""
-    found = study.with_auc(study.evaluate(Candidate(leaf=5)).evaluation)
+    found = study.with_auc(study.evaluate(CandidateSettings(leaf=5)).evaluation)
     low, high = found.risk.auc_interval
     assert 0 <= low <= found.risk.auc <= high <= 1

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from chaffinch.report.candidate import Candidate
+from chaffinch.report.candidate import CandidateSettings
 from chaffinch.report.frontier_result import FrontierChoice
 from chaffinch.workflows.frontier.evaluate import FrontierStudy
 from chaffinch.workflows.frontier.explain import changes_of, move_words, neighbours_on_front
@@ -16,14 +16,14 @@ from ...report.test_frontier_result import evaluation
 
 def test_neighbours_are_the_next_safer_and_the_next_more_useful() -> None:
     some = [evaluation(300, 0.01, 0.6), evaluation(100, 0.02, 0.7), evaluation(30, 0.03, 0.8), evaluation(10, 0.05, 0.9)]
-    found = neighbours_on_front(some, Candidate(leaf=30), "accuracy")
+    found = neighbours_on_front(some, CandidateSettings(leaf=30), "accuracy")
     assert [(towards, one.candidate.leaf) for towards, one in found] == [("safer", 100), ("more useful", 10)]
-    assert neighbours_on_front(some, Candidate(leaf=5), "accuracy") == []
+    assert neighbours_on_front(some, CandidateSettings(leaf=5), "accuracy") == []
 
 
 def test_differences_are_of_the_same_people(study: FrontierStudy) -> None:
     """Worth moves by the difference of the two means, which is what both evaluations say."""
-    a, b, c = (study.evaluate(one).evaluation for one in (Candidate(), Candidate(leaf=100), Candidate(leaf=100, protected=("job",))))
+    a, b, c = (study.evaluate(one).evaluation for one in (CandidateSettings(), CandidateSettings(leaf=100), CandidateSettings(leaf=100, protected=("job",))))
     risks = [replace(one, risk=replace(one.risk, estimate=risk), worth=(replace(one.worth[0], value=worth),)) for one, risk, worth in ((a, 0.3, 0.9), (b, 0.2, 0.8), (c, 0.1, 0.7))]
     choice = FrontierChoice(worth="accuracy", evaluation=risks[1])
     changes = changes_of(study, risks, choice)
@@ -41,16 +41,16 @@ def test_differences_are_of_the_same_people(study: FrontierStudy) -> None:
 @pytest.mark.parametrize(
     ("before", "after", "name", "words"),
     [
-        (Candidate(), Candidate(method="independent"), "method", "independent columns instead of a network"),
-        (Candidate(parents=1), Candidate(), "parents", "the usual number of parents instead of at most 1 parent"),
-        (Candidate(protected=("a", "b")), Candidate(protected=("b",)), "protected", "no longer protecting a"),
-        (Candidate(), Candidate(dropped=("a",)), "dropped", "leaving out a"),
-        (Candidate(), Candidate(rare=30), "rare", "pooling levels under 30 records instead of 3"),
-        (Candidate(smoothing=10.0), Candidate(), "smoothing", "a smoothing of none instead of 10"),
-        (Candidate(epsilon=1.0), Candidate(epsilon=3.0), "epsilon", "epsilon 3 instead of 1"),
-        (Candidate(), Candidate(conditionals="tables"), "conditionals", "tables instead of trees"),
-        (Candidate(), Candidate(protect="together"), "protect", "protecting columns together"),
+        (CandidateSettings(), CandidateSettings(method="independent"), "method", "independent columns instead of a network"),
+        (CandidateSettings(parents=1), CandidateSettings(), "parents", "the usual number of parents instead of at most 1 parent"),
+        (CandidateSettings(protected=("a", "b")), CandidateSettings(protected=("b",)), "protected", "no longer protecting a"),
+        (CandidateSettings(), CandidateSettings(dropped=("a",)), "dropped", "leaving out a"),
+        (CandidateSettings(), CandidateSettings(rare=30), "rare", "pooling levels under 30 records instead of 3"),
+        (CandidateSettings(smoothing=10.0), CandidateSettings(), "smoothing", "a smoothing of none instead of 10"),
+        (CandidateSettings(epsilon=1.0), CandidateSettings(epsilon=3.0), "epsilon", "epsilon 3 instead of 1"),
+        (CandidateSettings(), CandidateSettings(conditionals="tables"), "conditionals", "tables instead of trees"),
+        (CandidateSettings(), CandidateSettings(protect="together"), "protect", "protecting columns together"),
     ],
 )
-def test_a_move_in_words(before: Candidate, after: Candidate, name: str, words: str) -> None:
+def test_a_move_in_words(before: CandidateSettings, after: CandidateSettings, name: str, words: str) -> None:
     assert move_words(before, after, name) == words

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from chaffinch.report.candidate import Candidate
+from chaffinch.report.candidate import CandidateSettings
 from chaffinch.report.frontier_result import Evaluation, RiskFigure, WorthFigure
 from chaffinch.report.frontier_rules import Limits
 from chaffinch.workflows.frontier.search import next_candidates, promising
@@ -11,7 +11,7 @@ from chaffinch.workflows.frontier.space import Space
 SPACE = Space(sensitive=("a",))
 
 
-def one(candidate: Candidate, risk: float, worth: float) -> Evaluation:
+def one(candidate: CandidateSettings, risk: float, worth: float) -> Evaluation:
     figure = WorthFigure(name="w", value=worth, interval=(worth - 0.01, worth + 0.01))
     return Evaluation(candidate=candidate, risk=RiskFigure(estimate=risk, lower=risk - 0.02, upper=risk + 0.02), worth=(figure,))
 
@@ -24,7 +24,7 @@ def test_the_grid_comes_first_in_its_order() -> None:
 
 def test_after_the_grid_steps_start_at_what_would_be_chosen_and_nothing_comes_twice() -> None:
     every = [one(candidate, 0.5, 0.1) for candidate in SPACE.grid()]
-    best = Candidate(rare=10)
+    best = CandidateSettings(rare=10)
     every = [one(best, 0.04, 0.9) if e.candidate == best else e for e in every]
     limits = Limits(max_excess=0.05)
     assert promising(every, limits, "w")[0].candidate == best
@@ -35,12 +35,12 @@ def test_after_the_grid_steps_start_at_what_would_be_chosen_and_nothing_comes_tw
 
 
 def test_what_lies_on_both_sides_of_the_limit_and_is_worth_more_is_gone_on_from() -> None:
-    some = [one(Candidate(), 0.04, 0.5), one(Candidate(leaf=30), 0.06, 0.7), one(Candidate(leaf=100), 0.5, 0.6)]
+    some = [one(CandidateSettings(), 0.04, 0.5), one(CandidateSettings(leaf=30), 0.06, 0.7), one(CandidateSettings(leaf=100), 0.5, 0.6)]
     assert [e.candidate.leaf for e in promising(some, Limits(max_excess=0.05), "w")] == [10, 30]
 
 
 def test_without_a_limit_wide_gaps_come_first() -> None:
-    some = [one(Candidate(leaf=300), 0.0, 0.1), one(Candidate(leaf=100), 0.1, 0.2), one(Candidate(leaf=30), 0.2, 0.3), one(Candidate(), 0.3, 0.9)]
+    some = [one(CandidateSettings(leaf=300), 0.0, 0.1), one(CandidateSettings(leaf=100), 0.1, 0.2), one(CandidateSettings(leaf=30), 0.2, 0.3), one(CandidateSettings(), 0.3, 0.9)]
     assert [e.candidate.leaf for e in promising(some, Limits(), "w")][:2] == [30, 10]
 
 

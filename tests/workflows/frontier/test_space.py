@@ -8,31 +8,31 @@ from itertools import chain, combinations, pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chaffinch.report.candidate import Candidate
+from chaffinch.report.candidate import CandidateSettings
 from chaffinch.workflows.frontier.space import LADDERS, Space
 
 SPACE = Space(sensitive=("a", "b"), droppable=("k",))
 CANDIDATES = st.builds(
-    Candidate, method=st.sampled_from(["bayesnet", "independent"]), conditionals=st.sampled_from(["trees", "tables"]),
+    CandidateSettings, method=st.sampled_from(["bayesnet", "independent"]), conditionals=st.sampled_from(["trees", "tables"]),
     parents=st.sampled_from(LADDERS["parents"]), leaf=st.sampled_from(LADDERS["leaf"]), rare=st.sampled_from(LADDERS["rare"]), bins=st.sampled_from(LADDERS["bins"]),
     protected=st.sampled_from([(), ("a",), ("b",), ("a", "b")]), dropped=st.sampled_from([(), ("k",)]),
 )  # fmt: skip
 
 
-def apart(one: Candidate, other: Candidate) -> list[str]:
-    return [field.name for field in fields(Candidate) if getattr(one, field.name) != getattr(other, field.name)]
+def apart(one: CandidateSettings, other: CandidateSettings) -> list[str]:
+    return [field.name for field in fields(CandidateSettings) if getattr(one, field.name) != getattr(other, field.name)]
 
 
 @given(CANDIDATES)
-def test_neighbours_differ_in_one_setting(candidate: Candidate) -> None:
+def test_neighbours_differ_in_one_setting(candidate: CandidateSettings) -> None:
     near = SPACE.neighbours(candidate)
     assert len(near) == len(set(near))
     for other in near:
-        assert apart(candidate, other) in [[name] for name in Candidate.__dataclass_fields__] or apart(candidate, other) == ["protected", "protect"]
+        assert apart(candidate, other) in [[name] for name in CandidateSettings.__dataclass_fields__] or apart(candidate, other) == ["protected", "protect"]
 
 
 @given(CANDIDATES, CANDIDATES)
-def test_a_path_takes_one_setting_at_a_time(start: Candidate, end: Candidate) -> None:
+def test_a_path_takes_one_setting_at_a_time(start: CandidateSettings, end: CandidateSettings) -> None:
     steps = SPACE.path(start, end)
     assert (steps[0], steps[-1]) == (start, end)
     assert all(len(apart(one, other)) == 1 for one, other in pairwise(steps))
@@ -40,7 +40,7 @@ def test_a_path_takes_one_setting_at_a_time(start: Candidate, end: Candidate) ->
 
 def test_the_grid_starts_with_the_default_and_has_every_subset_once() -> None:
     grid = SPACE.grid()
-    assert grid[0] == Candidate()
+    assert grid[0] == CandidateSettings()
     assert len(grid) == len(set(grid))
     subsets = set(chain.from_iterable(combinations("ab", size) for size in (1, 2)))
     assert {one.protected for one in grid if one.protected} == subsets
@@ -58,5 +58,5 @@ def test_a_promise_has_budgets_and_nothing_that_recodes() -> None:
     space = Space(sensitive=("a",), epsilons=(1.0, 3.0), recode=False)
     assert {one.epsilon for one in space.grid()} == {1.0, 3.0}
     assert all((one.rare, one.bins) == (3, 20) for one in space.grid())
-    assert any(one.epsilon == 3.0 for one in space.neighbours(Candidate(epsilon=1.0)))
+    assert any(one.epsilon == 3.0 for one in space.neighbours(CandidateSettings(epsilon=1.0)))
     assert space.values("epsilon") == (1.0, 3.0)

@@ -10,7 +10,7 @@ import pytest
 
 import chaffinch
 from chaffinch._base.errors import InputError
-from chaffinch.report.candidate import Candidate
+from chaffinch.report.candidate import CandidateSettings
 from chaffinch.report.frontier_result import Evaluation
 from chaffinch.workflows.frontier.store import EvaluationFile, inputs_of
 
@@ -21,7 +21,7 @@ def test_what_was_written_is_read_again(tmp_path: Path) -> None:
     table = chaffinch.read(made_people(200))
     inputs, path = inputs_of(table, None, quick()), tmp_path / "confidential" / "evaluations.json"
     first = EvaluationFile(path, inputs, 7)
-    first.replace([Evaluation(candidate=Candidate(leaf=30), people=9)])
+    first.replace([Evaluation(candidate=CandidateSettings(leaf=30), people=9)])
     assert path.stat().st_mode & 0o077 == 0
     assert next(iter(json.loads(path.read_text()))) == "confidential"
     again = EvaluationFile(path, inputs, None)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from ..._base.errors import InputError
 from ..._base.progress import Progress, silent
 from ..._base.words import number, percent
-from ...report.candidate import Candidate
+from ...report.candidate import CandidateSettings
 from ...report.frontier_result import Confirmation, Evaluation, FrontierChoice
 from ...report.frontier_rules import ATTEMPTS, Limits, no_candidate, passes, ranked, verdict_of
 from .evaluate import FrontierStudy
@@ -52,7 +52,7 @@ class Confirmer:
                 break
         return list(out.values())
 
-    def confirm(self, candidate: Candidate, limits: Limits, attempt: int = 1) -> Confirmation:
+    def confirm(self, candidate: CandidateSettings, limits: Limits, attempt: int = 1) -> Confirmation:
         """Return what a candidate gives away about people the search never saw; each candidate is looked at once, and three at most."""
         known = self.looks.get(candidate.key)
         if known is None:
@@ -74,9 +74,9 @@ class Confirmer:
         return confirmation
 
 
-def public_candidate(epsilons: Sequence[float | None]) -> Candidate:
+def public_candidate(epsilons: Sequence[float | None]) -> CandidateSettings:
     """Return the settings that a public rule chooses: the method's own defaults under the largest epsilon that is allowed. No figure is looked at."""
-    return Candidate(epsilon=max(epsilon for epsilon in epsilons if epsilon is not None))
+    return CandidateSettings(epsilon=max(epsilon for epsilon in epsilons if epsilon is not None))
 
 
 def _chosen(one: Evaluation | None, tried: tuple[Confirmation, ...], limits: Limits, worth: str) -> FrontierChoice:

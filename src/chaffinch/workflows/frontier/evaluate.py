@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..._base.errors import ChaffinchError, PersonalDataWarning
-from ...report.candidate import BINS, RARE, Candidate
+from ...report.candidate import BINS, RARE, CandidateSettings
 from ...report.frontier_result import Evaluation, RiskFigure
 from ...risk.attribution.folds import AttackedFold, attack_folds
 from ...stats.rates import Group, Ratio, Statistic
@@ -76,7 +76,7 @@ class FrontierStudy:
         droppable = tuple(name for name in asked.keys if name not in needed | formula and name not in asked.sensitive and len(asked.keys) > 1)
         return Space(sensitive=asked.sensitive, droppable=droppable, epsilons=asked.epsilons, recode=not asked.private)
 
-    def coded(self, candidate: Candidate, part: PeoplePart | None = None, fold: int = 0) -> Table:
+    def coded(self, candidate: CandidateSettings, part: PeoplePart | None = None, fold: int = 0) -> Table:
         """Return the people that a table is made of, those of a fold or everybody, as a candidate codes them: each coding is made once.
 
         Levels, bins and rules are found in these people alone, as they would be if nobody else were there: what a release learns from its schema is in it.
@@ -93,7 +93,7 @@ class FrontierStudy:
                 self._codings[key] = known
         return without_columns(known, candidate.dropped)
 
-    def evaluate(self, candidate: Candidate, part: PeoplePart | None = None) -> Measurement:
+    def evaluate(self, candidate: CandidateSettings, part: PeoplePart | None = None) -> Measurement:
         """Return what a candidate gives away and is worth, on the people of the search unless another part is named. One that cannot be fitted says why."""
         asked = self.search if part is None else part
         synthesiser = synthesiser_for(candidate.synthesiser(self.settings.label), self.table.schema)

@@ -11,7 +11,7 @@ import numpy as np
 
 from ..._base.progress import Progress, silent
 from ..._base.words import number, shown
-from ...report.candidate import Candidate
+from ...report.candidate import CandidateSettings
 from ...report.frontier_result import Evaluation, FrontierChoice, SettingChange
 from ...report.frontier_rules import pareto
 from ...stats.contrast import ScoreComparison, contrasts
@@ -26,7 +26,7 @@ MOST_STEPS = 5
 """Steps to a neighbour that are measured, the first of them; settings that lie further apart are said to."""
 
 
-def neighbours_on_front(evaluations: Sequence[Evaluation], chosen: Candidate, worth: str) -> list[tuple[str, Evaluation]]:
+def neighbours_on_front(evaluations: Sequence[Evaluation], chosen: CandidateSettings, worth: str) -> list[tuple[str, Evaluation]]:
     """Return the settings next to the chosen on the front: the safer one, and the more useful one, those there are."""
     own = next((one for one in evaluations if one.candidate == chosen), None)
     if own is None or own.risk.estimate is None:
@@ -42,15 +42,15 @@ def changes_of(study: FrontierStudy, evaluations: Sequence[Evaluation], choice: 
     """Return what each setting moves between the chosen and its neighbours: settings in between are fitted and attacked too, so that every step is measured."""
     if choice.candidate is None:
         return ()
-    measured: dict[Candidate, Measurement] = {}
+    measured: dict[CandidateSettings, Measurement] = {}
 
-    def measure(candidate: Candidate) -> Measurement:
+    def measure(candidate: CandidateSettings) -> Measurement:
         if candidate not in measured:
             progress("measuring what single settings move", -1)
             measured[candidate] = study.evaluate(candidate)
         return measured[candidate]
 
-    out: dict[tuple[Candidate, Candidate], SettingChange] = {}
+    out: dict[tuple[CandidateSettings, CandidateSettings], SettingChange] = {}
     for towards, neighbour in neighbours_on_front(evaluations, choice.candidate, choice.worth):
         steps = study.space.path(choice.candidate, neighbour.candidate)[: MOST_STEPS + 1]
         for before, after in pairwise(steps):
@@ -62,7 +62,7 @@ def changes_of(study: FrontierStudy, evaluations: Sequence[Evaluation], choice: 
 
 def _change(study: FrontierStudy, first: Measurement, second: Measurement, worth: str, towards: str) -> SettingChange:
     before, after = first.evaluation.candidate, second.evaluation.candidate
-    name = next(field.name for field in fields(Candidate) if getattr(before, field.name) != getattr(after, field.name))
+    name = next(field.name for field in fields(CandidateSettings) if getattr(before, field.name) != getattr(after, field.name))
     attack, risk, risk_ends = _moved_risk(study, first, second)
     value, ends = _moved_worth(first, second, worth)
     change = SettingChange(
@@ -105,12 +105,12 @@ def _moved_worth(first: Measurement, second: Measurement, worth: str) -> tuple[f
     return difference, (difference - half, difference + half)
 
 
-def move_words(before: Candidate, after: Candidate, name: str) -> str:
+def move_words(before: CandidateSettings, after: CandidateSettings, name: str) -> str:
     """Return a change of one setting as the subject of a sentence.
 
     Examples
     --------
-    >>> move_words(Candidate(), Candidate(protected=("job",)), "protected"), move_words(Candidate(leaf=30), Candidate(leaf=100), "leaf")
+    >>> move_words(CandidateSettings(), CandidateSettings(protected=("job",)), "protected"), move_words(CandidateSettings(leaf=30), CandidateSettings(leaf=100), "leaf")
     ('protecting job', 'leaves of 100 instead of 30')
     """
     old, new = getattr(before, name), getattr(after, name)

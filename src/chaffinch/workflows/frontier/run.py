@@ -18,7 +18,7 @@ from ..._base.masking import THRESHOLD
 from ..._base.progress import Progress, watched
 from ..._base.runs import RunFacts
 from ..._base.threads import one_blas_thread, thread_map
-from ...report.candidate import Candidate
+from ...report.candidate import CandidateSettings
 from ...report.frontier_result import (
     Evaluation,
     FrontierAbout,
@@ -238,7 +238,7 @@ def _searched(study: FrontierStudy, kept: EvaluationFile, run: RunOptions, start
         return f"{STOPPED}: {len(kept.evaluations):,} settings are kept. Run the same command again to go on."
 
 
-def _evaluated(study: FrontierStudy, kept: EvaluationFile, batch: Sequence[Candidate], threads: int | None) -> None:
+def _evaluated(study: FrontierStudy, kept: EvaluationFile, batch: Sequence[CandidateSettings], threads: int | None) -> None:
     """Evaluate some candidates and keep them, those that are done also where a hand stops the others; in the order of the batch."""
     done: dict[int, Evaluation] = {}
     before, lock = list(kept.evaluations), threading.Lock()
@@ -274,6 +274,6 @@ def _choice(study: FrontierStudy, confirmer: Confirmer, kept: EvaluationFile) ->
 
 
 def _curve(study: FrontierStudy, name: str, choice: FrontierChoice | None, run: RunOptions) -> SettingCurve:
-    base = Candidate() if choice is None or choice.candidate is None else choice.candidate
+    base = CandidateSettings() if choice is None or choice.candidate is None else choice.candidate
     run.progress(f"varying {name}", -1)
     return curve_of(study, name, base, progress=run.progress)

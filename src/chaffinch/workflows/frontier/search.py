@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import pairwise
 
-from ...report.candidate import Candidate
+from ...report.candidate import CandidateSettings
 from ...report.frontier_result import Evaluation
 from ...report.frontier_rules import Limits, pareto, ranked
 from .space import Space
@@ -21,7 +21,7 @@ BATCH = 4
 """Candidates that are chosen at once, whatever the number of threads: so that no result depends on that."""
 
 
-def next_candidates(space: Space, evaluations: Sequence[Evaluation], limits: Limits, worth: str, most: int = BATCH) -> list[Candidate]:
+def next_candidates(space: Space, evaluations: Sequence[Evaluation], limits: Limits, worth: str, most: int = BATCH) -> list[CandidateSettings]:
     """Return what to try next, nothing where all that could be was: always the same for the same evaluations.
 
     1. The grid, in its order.
@@ -31,7 +31,7 @@ def next_candidates(space: Space, evaluations: Sequence[Evaluation], limits: Lim
     grid = [one for one in space.grid() if one not in tried]
     if grid:
         return grid[:most]
-    out: list[Candidate] = []
+    out: list[CandidateSettings] = []
     steps = [[one for one in space.neighbours(parent.candidate) if one not in tried] for parent in promising(evaluations, limits, worth)]
     while len(out) < most and any(steps):
         for some in steps:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Any
 
-from ...report.candidate import Candidate
+from ...report.candidate import CandidateSettings
 
 __all__ = ["LADDERS", "Space"]
 
@@ -50,22 +50,22 @@ class Space:
         """Whether settings without a promise are tried."""
         return None in self.epsilons
 
-    def grid(self) -> list[Candidate]:
+    def grid(self) -> list[CandidateSettings]:
         """Return the settings to start with, those that span the front first: a few of them make a front that can be used."""
-        out: list[Candidate] = []
+        out: list[CandidateSettings] = []
         if self.plain:
             hidden = self.sensitive
             pooled = {"rare": LADDERS["rare"][-1]} if self.recode else {}
-            out += [Candidate(), Candidate(protected=hidden, **pooled), Candidate(method="independent", **pooled), Candidate(**pooled)]
-            out += [Candidate(conditionals="tables", parents=1, **pooled), Candidate(leaf=100, **pooled), Candidate(protected=hidden), Candidate(method="independent")]
-            out += [Candidate(protected=subset, **pooled) for subset in self.subsets()]
+            out += [CandidateSettings(), CandidateSettings(protected=hidden, **pooled), CandidateSettings(method="independent", **pooled), CandidateSettings(**pooled)]
+            out += [CandidateSettings(conditionals="tables", parents=1, **pooled), CandidateSettings(leaf=100, **pooled), CandidateSettings(protected=hidden), CandidateSettings(method="independent")]
+            out += [CandidateSettings(protected=subset, **pooled) for subset in self.subsets()]
             if self.recode:
-                out += [Candidate(rare=10), Candidate(bins=5, **pooled), Candidate(rare=10, bins=10)]
-            out += [Candidate(leaf=100), Candidate(parents=2, **pooled), Candidate(conditionals="tables", parents=2), Candidate(smoothing=30.0, **pooled)]
-            out += [Candidate(protected=hidden, protect="together", **pooled)] if len(hidden) > 1 else []
-            out += [Candidate(dropped=(name,), **pooled) for name in self.droppable]
+                out += [CandidateSettings(rare=10), CandidateSettings(bins=5, **pooled), CandidateSettings(rare=10, bins=10)]
+            out += [CandidateSettings(leaf=100), CandidateSettings(parents=2, **pooled), CandidateSettings(conditionals="tables", parents=2), CandidateSettings(smoothing=30.0, **pooled)]
+            out += [CandidateSettings(protected=hidden, protect="together", **pooled)] if len(hidden) > 1 else []
+            out += [CandidateSettings(dropped=(name,), **pooled) for name in self.droppable]
         for epsilon in (e for e in self.epsilons if e is not None):
-            out += [Candidate(epsilon=epsilon), Candidate(method="fieldgroups", epsilon=epsilon), Candidate(epsilon=epsilon, protected=self.sensitive)]
+            out += [CandidateSettings(epsilon=epsilon), CandidateSettings(method="fieldgroups", epsilon=epsilon), CandidateSettings(epsilon=epsilon, protected=self.sensitive)]
         return list(dict.fromkeys(out))
 
     def subsets(self) -> Iterator[tuple[str, ...]]:
@@ -75,15 +75,15 @@ class Space:
         for size in sizes:
             yield from combinations(names, size)
 
-    def neighbours(self, candidate: Candidate) -> list[Candidate]:
+    def neighbours(self, candidate: CandidateSettings) -> list[CandidateSettings]:
         """Return the settings that differ from given ones in one step of one setting, always in the same order.
 
         Examples
         --------
-        >>> [one.words for one in Space(recode=False).neighbours(Candidate(conditionals="tables", parents=2))][:3]
+        >>> [one.words for one in Space(recode=False).neighbours(CandidateSettings(conditionals="tables", parents=2))][:3]
         ['tables, at most 1 parent', 'tables, at most 3 parents', 'tables, at most 2 parents, smoothing 10']
         """
-        out: list[Candidate] = []
+        out: list[CandidateSettings] = []
         for name in self._ladders(candidate):
             ladder = LADDERS[name]
             value = getattr(candidate, name)
@@ -107,7 +107,7 @@ class Space:
             out += [replace(candidate, epsilon=budgets[place]) for place in (at - 1, at + 1) if 0 <= place < len(budgets)]
         return [one for one in dict.fromkeys(out) if one != candidate]
 
-    def _ladders(self, candidate: Candidate) -> Iterator[str]:
+    def _ladders(self, candidate: CandidateSettings) -> Iterator[str]:
         if candidate.method == "bayesnet":
             yield "parents"
             if candidate.epsilon is None:
@@ -117,7 +117,7 @@ class Space:
         if self.recode and candidate.epsilon is None:
             yield from ("rare", "bins")
 
-    def path(self, start: Candidate, end: Candidate) -> list[Candidate]:
+    def path(self, start: CandidateSettings, end: CandidateSettings) -> list[CandidateSettings]:
         """Return settings from one to another, each different from the one before in one setting alone."""
         out, at = [start], start
         for name in ("method", "conditionals", "protected", "protect", "dropped", "epsilon", "parents", "leaf", "smoothing", "rare", "bins"):

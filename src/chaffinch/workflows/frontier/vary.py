@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..._base.progress import Progress, silent
-from ...report.candidate import Candidate
+from ...report.candidate import CandidateSettings
 from ...report.frontier_result import SettingCurve
 from ...stats.learners import QUICK
 from ...stats.splits import child
@@ -24,7 +24,7 @@ COPIES, MOST_ROWS = 2, 4000
 _STREAM = 31
 
 
-def curve_of(study: FrontierStudy, name: str, base: Candidate, *, progress: Progress = silent) -> SettingCurve:
+def curve_of(study: FrontierStudy, name: str, base: CandidateSettings, *, progress: Progress = silent) -> SettingCurve:
     """Return mu, delta, G and the largest excess at each value of a setting, all other settings as they are in `base`.
 
     mu, delta and G are of syntheses of people of the search, at most 4,000 records, and of their usual definition: lower is better. The excess is of
