@@ -12,7 +12,7 @@ from chaffinch.report.candidate import CandidateSettings
 from chaffinch.report.frontier_result import Evaluation, RiskFigure, WorthFigure
 from chaffinch.report.frontier_rules import Limits
 from chaffinch.workflows.frontier.confirm import Confirmer, public_candidate
-from chaffinch.workflows.frontier.evaluate import Measurement
+from chaffinch.workflows.frontier.evaluate import MeasuredCandidate
 
 LIMITS = Limits(max_excess=0.05)
 
@@ -31,10 +31,10 @@ class StandIn:
     confirmation: str = "confirmation"
     asked: list[int] = field(default_factory=list)
 
-    def evaluate(self, candidate: CandidateSettings, part: object) -> Measurement:
+    def evaluate(self, candidate: CandidateSettings, part: object) -> MeasuredCandidate:
         assert part == "confirmation"
         self.asked.append(candidate.leaf)
-        return Measurement(one(candidate.leaf, self.unseen[candidate.leaf], 0.5))
+        return MeasuredCandidate(one(candidate.leaf, self.unseen[candidate.leaf], 0.5))
 
 
 SEARCH = [one(10, 0.045, 0.9), one(30, 0.03, 0.8), one(100, 0.01, 0.7), one(300, 0.0, 0.6), one(5, 0.4, 1.0)]

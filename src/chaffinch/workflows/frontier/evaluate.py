@@ -29,7 +29,7 @@ from .settings import FrontierSettings
 from .space import Space
 from .worth import MadeTable, filled, worth_figures
 
-__all__ = ["FRESH", "ORIGINAL", "FrontierStudy", "Measurement", "stream_of"]
+__all__ = ["FRESH", "ORIGINAL", "FrontierStudy", "MeasuredCandidate", "stream_of"]
 
 ORIGINAL, FRESH = "the original itself", "a fresh sample"
 """Tables that candidates are held against: the people themselves, and other people of the same part."""
@@ -42,7 +42,7 @@ _ATTACK, _FIT, _WORTH, _FRESH, _MEMBERSHIP = range(5)
 
 
 @dataclass(frozen=True, eq=False)
-class Measurement:
+class MeasuredCandidate:
     """An evaluation, and the scores of people behind it: by attack those of members and others, and how well each one's label was predicted."""
 
     evaluation: Evaluation
@@ -93,7 +93,7 @@ class FrontierStudy:
                 self._codings[key] = known
         return without_columns(known, candidate.dropped)
 
-    def evaluate(self, candidate: CandidateSettings, part: PeoplePart | None = None) -> Measurement:
+    def evaluate(self, candidate: CandidateSettings, part: PeoplePart | None = None) -> MeasuredCandidate:
         """Return what a candidate gives away and is worth, on the people of the search unless another part is named. One that cannot be fitted says why."""
         asked = self.search if part is None else part
         synthesiser = synthesiser_for(candidate.synthesiser(self.settings.label), self.table.schema)
@@ -105,9 +105,9 @@ class FrontierStudy:
         try:
             return self._measured(Evaluation(candidate=candidate, part=asked.name, people=asked.people), make, asked, candidate.dropped)
         except ChaffinchError as error:
-            return Measurement(Evaluation(candidate=candidate, part=asked.name, people=asked.people, failure=str(error)))
+            return MeasuredCandidate(Evaluation(candidate=candidate, part=asked.name, people=asked.people, failure=str(error)))
 
-    def references(self) -> tuple[Measurement, ...]:
+    def references(self) -> tuple[MeasuredCandidate, ...]:
         """Return the tables that candidates are held against: the original itself, and other people of the search."""
         part = self.search
         original = Evaluation(reference=ORIGINAL, part=part.name, people=part.people)
@@ -123,7 +123,7 @@ class FrontierStudy:
     def _others(self) -> Table:
         return self.table if self.holdout is None else self.holdout
 
-    def _measured(self, blank: Evaluation, make: Callable[[NDArray[np.int64], int], Any], part: PeoplePart, dropped: Sequence[str]) -> Measurement:
+    def _measured(self, blank: Evaluation, make: Callable[[NDArray[np.int64], int], Any], part: PeoplePart, dropped: Sequence[str]) -> MeasuredCandidate:
         made = [make(fold.members, number) for number, fold in enumerate(part.folds)]
         people = [(self.table.take(fold.members), self._others.take(fold.others)) for fold in part.folds]
         folds = [
@@ -144,7 +144,7 @@ class FrontierStudy:
             f"{one.title} on {one.sensitive}": (sides[0][0].group, sides[0][1].group, sides[0][0].statistic) for one, sides in zip(run.attacks, run.outcomes, strict=True)
         }
         attacks |= {every[0].test.title: (every[0].members, every[0].others, Ratio()) for every in run.trials if every[0].others is not None}
-        return Measurement(replace(blank, risk=risk, worth=worth), attacks, scores)
+        return MeasuredCandidate(replace(blank, risk=risk, worth=worth), attacks, scores)
 
     def with_auc(self, evaluation: Evaluation, part: PeoplePart | None = None) -> Evaluation:
         """Return an evaluation with how well members of small tables are told from others: the membership attack with few shadows, of the part's people."""

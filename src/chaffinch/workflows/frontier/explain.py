@@ -17,7 +17,7 @@ from ...report.frontier_rules import pareto
 from ...stats.contrast import ScoreComparison, contrasts
 from ...stats.intervals import mean_interval
 from ...stats.splits import child
-from .evaluate import FrontierStudy, Measurement
+from .evaluate import FrontierStudy, MeasuredCandidate
 
 __all__ = ["changes_of", "move_words", "neighbours_on_front"]
 
@@ -42,9 +42,9 @@ def changes_of(study: FrontierStudy, evaluations: Sequence[Evaluation], choice: 
     """Return what each setting moves between the chosen and its neighbours: settings in between are fitted and attacked too, so that every step is measured."""
     if choice.candidate is None:
         return ()
-    measured: dict[CandidateSettings, Measurement] = {}
+    measured: dict[CandidateSettings, MeasuredCandidate] = {}
 
-    def measure(candidate: CandidateSettings) -> Measurement:
+    def measure(candidate: CandidateSettings) -> MeasuredCandidate:
         if candidate not in measured:
             progress("measuring what single settings move", -1)
             measured[candidate] = study.evaluate(candidate)
@@ -60,7 +60,7 @@ def changes_of(study: FrontierStudy, evaluations: Sequence[Evaluation], choice: 
     return tuple(out.values())
 
 
-def _change(study: FrontierStudy, first: Measurement, second: Measurement, worth: str, towards: str) -> SettingChange:
+def _change(study: FrontierStudy, first: MeasuredCandidate, second: MeasuredCandidate, worth: str, towards: str) -> SettingChange:
     before, after = first.evaluation.candidate, second.evaluation.candidate
     name = next(field.name for field in fields(CandidateSettings) if getattr(before, field.name) != getattr(after, field.name))
     attack, risk, risk_ends = _moved_risk(study, first, second)
@@ -74,7 +74,7 @@ def _change(study: FrontierStudy, first: Measurement, second: Measurement, worth
     return replace(change, sentence=sentence)
 
 
-def _moved_risk(study: FrontierStudy, first: Measurement, second: Measurement) -> tuple[str, float | None, tuple[float, float] | None]:
+def _moved_risk(study: FrontierStudy, first: MeasuredCandidate, second: MeasuredCandidate) -> tuple[str, float | None, tuple[float, float] | None]:
     """The difference in excess, after less before, of the attack whose excess moved furthest in standard errors, on the same people."""
     shared = [key for key in first.attacks if key in second.attacks]
     if not shared:
@@ -91,7 +91,7 @@ def _moved_risk(study: FrontierStudy, first: Measurement, second: Measurement) -
     return name, top.value, top.interval
 
 
-def _moved_worth(first: Measurement, second: Measurement, worth: str) -> tuple[float | None, tuple[float, float] | None]:
+def _moved_worth(first: MeasuredCandidate, second: MeasuredCandidate, worth: str) -> tuple[float | None, tuple[float, float] | None]:
     """The difference in worth, after less before; of a label on the same people, else with the errors of both."""
     one, other = first.evaluation.worth_of(worth), second.evaluation.worth_of(worth)
     if one.value is None or other.value is None:
