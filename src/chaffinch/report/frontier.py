@@ -56,8 +56,9 @@ def _answers(result: FrontierResult) -> Iterator[PageAnswer]:
         return
     unseen = last.evaluation
     rule = (
-        "The most useful of those that qualify, or within a standard error of it the one that gives least away." if choice.rule != "public" else
-        "By a public rule: the largest epsilon that is allowed, with the method's own defaults. No figure of this page had a part in it, and no promise covers a figure of this page."
+        "By a public rule: the largest epsilon that is allowed, with the method's own defaults. No figure of this page had a part in it, and no promise covers a figure of this page." if choice.rule == "public" else
+        "By a private selection, charged to the same epsilon. No figure of this page had a part in it, and no promise covers a figure of this page." if choice.rule == "private" else
+        "The most useful of those that qualify, or within a standard error of it the one that gives least away."
     )  # fmt: skip
     yield PageAnswer("Which settings?", f"{_capital(shown(search.words, 300))}.", word="confirmed" if choice.allowed else "not confirmed", notes=(rule,))
     limit = f" The limit, {choice.limits.words}, is {last.word} there." if choice.limits else ""
@@ -116,7 +117,7 @@ def _chosen_section(result: FrontierResult) -> Iterator[Section]:
     head = ("Settings", "Measured on", "Largest excess", "95 % bounds", "Worth", "95 % interval", "Limit")
     table = PageTable("The chosen settings, and whom each figure was measured on", head, tuple(rows), numbers=frozenset({2, 3, 4, 5}), wide=frozenset({0, 1}), cards=True)
     blocks: list[Block] = [table]
-    if choice.rule != "public":
+    if choice.rule not in ("public", "private"):
         blocks.append(Paragraph("The first line flatters what was chosen, since it was chosen by it; the second does not: those people had no part in the choice.", "note"))
     yield Section("chosen", "The choice, on people it was made on and on people it was not", tuple(blocks))
 

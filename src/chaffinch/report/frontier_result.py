@@ -237,6 +237,10 @@ class FrontierResult:
         name = self.worth_name(worth)
         if self.choice is not None and self.choice.limits == limits and self.choice.worth == name:
             return self.choice
+        if any(epsilon is not None for epsilon in self.about.epsilons):
+            raise InputError(
+                "A choice by figures of the original voids a promise of privacy, and promises are among what was tried. Run the frontier with --choose public or private."
+            )
         if self.confirm is None:
             evaluation = pick(self.evaluations, limits, name)
             return FrontierChoice(

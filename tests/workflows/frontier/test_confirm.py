@@ -11,7 +11,7 @@ from chaffinch._base.errors import InputError
 from chaffinch.report.candidate import CandidateSettings
 from chaffinch.report.frontier_result import Evaluation, RiskFigure, WorthFigure
 from chaffinch.report.frontier_rules import Limits
-from chaffinch.workflows.frontier.confirm import Confirmer, public_candidate
+from chaffinch.workflows.frontier.confirm import Confirmer, private_candidates, public_candidate
 from chaffinch.workflows.frontier.evaluate import MeasuredCandidate
 
 LIMITS = Limits(max_excess=0.05)
@@ -87,3 +87,11 @@ def test_nothing_that_qualifies_is_said_with_the_nearest() -> None:
 
 def test_a_public_rule_takes_the_largest_budget_and_the_defaults() -> None:
     assert public_candidate((1.0, 10.0, 3.0)) == CandidateSettings(epsilon=10.0)
+
+
+def test_a_private_selection_has_few_candidates_that_were_settled_before() -> None:
+    some = private_candidates((1.0, 3.0), ("job",), "ill")
+    assert {one.epsilon for one in some} == {3.0}
+    assert len(some) == len(set(some)) == 4
+    assert some[-1].protected == ("job",)
+    assert len(private_candidates((1.0,), ("job",), None)) == 3

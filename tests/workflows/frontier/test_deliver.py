@@ -10,11 +10,14 @@ import pyarrow as pa
 import pyarrow.csv as pc
 import pytest
 
+from chaffinch._base.errors import InputError
 from chaffinch.report.frontier_result import FrontierResult
 from chaffinch.report.frontier_rules import Limits
+from chaffinch.table import Column, Schema
 from chaffinch.workflows.frontier.deliver import deliver
 from chaffinch.workflows.frontier.run import FrontierData, FrontierRun, run_frontier
 from chaffinch.workflows.running import RunOptions
+from chaffinch.workflows.synthesise import ReadSettings
 
 from .conftest import quick
 
@@ -60,3 +63,35 @@ def test_a_release_that_breaks_the_limit_itself_is_reported_and_not_written(foun
     assert "the table was not written" in done.result.choice.sentence
     assert not (tmp_path / "out" / "to-release").exists()
     assert (tmp_path / "out" / "confidential" / "report.html").exists()
+
+
+@pytest.fixture(scope="module")
+def declared(people: pa.Table) -> FrontierData:
+    """The same people with a declared domain: ages in bands, every level named."""
+    bands = [str(age // 10) for age in people.column("age").to_pylist()]
+    table = people.set_column(0, "age", pa.array(bands))
+    levels = {"age": ("2", "3", "4", "5"), "sex": ("f", "m"), "town": tuple("uvwxyz"), "job": tuple("abcd"), "ill": ("no", "yes")}
+    schema = Schema(tuple(Column(name, "categorical", type="string", levels=some) for name, some in levels.items()), rows=people.num_rows, public=True)
+    return FrontierData(data=table, reading=ReadSettings(schema=schema))
+
+
+@pytest.mark.parametrize("rule", ["public", "private"])
+def test_under_a_promise_no_figure_decides_what_leaves(declared: FrontierData, tmp_path: Path, rule: str) -> None:
+    """The limit is one that no table keeps: the table is there all the same, its promise is for the whole epsilon, and the choice is said to be broken or not confirmed."""
+    settings = quick(epsilons=(3.0, 1.0), choose=rule, limits=Limits(max_excess=0.0), evaluations=2)
+    run = RunOptions(seed=1)
+    found = run_frontier(declared, settings, run=run)
+    done = deliver(found, declared, tmp_path / "out", ending=".csv", title=None, run=run)
+    assert (tmp_path / "out" / "to-release" / "synthetic.csv").exists()
+    assert done.release is not None
+    account = done.release.model.privacy
+    assert account is not None
+    assert account.budget.epsilon == 3.0
+    assert sum(charge.epsilon for charge in account.charges) <= 3.0 * (1 + 1e-9)
+    choice = done.result.choice
+    assert choice.rule == rule
+    assert choice.candidate is not None
+    assert choice.candidate.epsilon == 3.0 if rule == "public" else choice.candidate.epsilon < 3.0
+    with pytest.raises(InputError, match="voids a promise"):
+        done.result.best(max_excess=0.5)
+    assert "no promise covers a figure of this page" in (tmp_path / "out" / "confidential" / "frontier.html").read_text("utf-8")

@@ -26,6 +26,7 @@ from .conftest import quick
         ({"epsilons": (1.0, None)}, "no promise of privacy covers a choice"),
         ({"epsilons": (1.0,), "choose": "data"}, "voids a promise"),
         ({"epsilons": (1.0, None), "choose": "public"}, "'none' is no epsilon"),
+        ({"epsilons": (1.0, None), "choose": "private"}, "'none' is no epsilon"),
         ({"choose": "public"}, "name --epsilons too"),
         ({"choose": "dice"}, "Unknown way to choose 'dice'"),
         ({"vary": ("colour",)}, "Unknown setting to vary 'colour'"),

@@ -13,7 +13,7 @@ from ...report.frontier_result import Confirmation, Evaluation, FrontierChoice
 from ...report.frontier_rules import ATTEMPTS, Limits, no_candidate, passes, ranked, verdict_of
 from .evaluate import FrontierStudy
 
-__all__ = ["Confirmer", "choice_sentence", "public_candidate"]
+__all__ = ["Confirmer", "choice_sentence", "private_candidates", "public_candidate"]
 
 MOST_AUC = 6
 """Settings of the search whose membership AUC is measured, the most useful first: each takes many fits."""
@@ -77,6 +77,16 @@ class Confirmer:
 def public_candidate(epsilons: Sequence[float | None]) -> CandidateSettings:
     """Return the settings that a public rule chooses: the method's own defaults under the largest epsilon that is allowed. No figure is looked at."""
     return CandidateSettings(epsilon=max(epsilon for epsilon in epsilons if epsilon is not None))
+
+
+def private_candidates(epsilons: Sequence[float | None], sensitive: Sequence[str], label: str | None) -> tuple[CandidateSettings, ...]:
+    """Return the settings that a private selection chooses from: a few, settled without the data, since every further one costs.
+
+    The sensitive columns are protected in one of them where a label is there for them to hang from.
+    """
+    epsilon = public_candidate(epsilons).epsilon
+    some = [CandidateSettings(epsilon=epsilon), CandidateSettings(epsilon=epsilon, parents=2), CandidateSettings(method="fieldgroups", epsilon=epsilon)]
+    return tuple([*some, CandidateSettings(epsilon=epsilon, protected=tuple(sensitive))] if label is not None else some)
 
 
 def _chosen(one: Evaluation | None, tried: tuple[Confirmation, ...], limits: Limits, worth: str) -> FrontierChoice:

@@ -8,14 +8,18 @@ from pathlib import Path
 
 from ..._base.html import write_page
 from ..._base.safe_files import filling, write_text
+from ...report.candidate import CandidateSettings
 from ...report.frontier_result import FrontierChoice, FrontierResult, RiskFigure
 from ...report.frontier_rules import BROKEN, verdict_of
 from ...risk import RiskSettings
+from ...synth.selected import SelectedSettings
 from ...utility import UtilitySettings
 from ..release import ReleaseSettings, run_release
 from ..release_result import CONFIDENTIAL, TO_RELEASE, ReleaseResult, leaving_folder
 from ..running import RunOptions
 from ..synthesise import SynthesisSettings
+from .confirm import Confirmer, choice_sentence, private_candidates
+from .evaluate import FrontierStudy
 from .run import FrontierData, FrontierRun
 
 __all__ = ["Delivery", "deliver", "release_chosen"]
@@ -35,20 +39,21 @@ class Delivery:
 def deliver(found: FrontierRun, source: FrontierData, folder: Path, *, ending: str, title: str | None, run: RunOptions) -> Delivery:
     """Write a frontier into a folder, and with it the release that was chosen, where it was confirmed; all of it, or none.
 
-    A release whose own figures break a limit is reported, and its table is not written.
+    A release whose own figures break a limit is reported, and its table is not written; under a promise it is, since whether a table is there must not hang on figures.
     """
     result, release = found.result, None
     with filling(folder) as part:
         inside = part / CONFIDENTIAL
         inside.mkdir(mode=0o700, exist_ok=True)
         choice = result.choice
-        if choice is not None and choice.allowed:
+        by_figures = choice is not None and choice.rule not in ("public", "private")
+        if choice is not None and (choice.allowed or not by_figures):
             output = leaving_folder(part) / f"synthetic{ending}"
-            release = release_chosen(found, source, output, title=title, run=run)
+            release, choice = release_chosen(found, source, output, title=title, run=run)
             choice = with_release(choice, release)
             result = replace(result, choice=choice)
             release.write_beside(part)
-            if not choice.allowed:
+            if by_figures and not choice.allowed:
                 output.unlink()
         text = json.dumps(result.to_dict(), indent=2, ensure_ascii=False, allow_nan=False)
         write_text(inside / "frontier.json", f"{text}\n", mode=0o600)
@@ -61,22 +66,25 @@ def deliver(found: FrontierRun, source: FrontierData, folder: Path, *, ending: s
     return Delivery(result, release, tuple(names))
 
 
-def release_chosen(found: FrontierRun, source: FrontierData, output: Path, *, title: str | None, run: RunOptions) -> ReleaseResult:
-    """Return the release of the settings that were chosen, made of everybody, its table written to `output`.
+def release_chosen(found: FrontierRun, source: FrontierData, output: Path, *, title: str | None, run: RunOptions) -> tuple[ReleaseResult, FrontierChoice]:
+    """Return the release of the settings that were chosen, made of everybody, its table written to `output`; and the choice, which a private selection makes here.
 
     Without a promise the seed is that of the search. With one, noise is the operating system's, unless a seed was asked for: a test.
     """
     study, choice = found.study, found.result.choice
     assert choice is not None
-    assert choice.candidate is not None
-    asked, candidate = study.settings, choice.candidate
+    asked = study.settings
+    private = selection_of(study) if choice.rule == "private" else None
+    candidate = choice.candidate if private is None else CandidateSettings(epsilon=private.epsilon)
+    assert candidate is not None
+    synthesiser = candidate.synthesiser(asked.label) if private is None else private
     keys = tuple(name for name in asked.keys if name not in candidate.dropped)
     attack = RiskSettings(
         keys=keys, sensitive=asked.sensitive, label=asked.label, attackers=asked.attackers, tests=asked.tests, resamples=RESAMPLES, threshold=asked.threshold
     )
     settings = ReleaseSettings(
         synthesis=SynthesisSettings(
-            synthesiser=candidate.synthesiser(asked.label), reading=replace(source.reading, schema=None), person=source.person, order=source.order, weight=source.weight,
+            synthesiser=synthesiser, reading=replace(source.reading, schema=None), person=source.person, order=source.order, weight=source.weight,
         ),
         utility=UtilitySettings(label=asked.label, formula=asked.formula, threshold=asked.threshold),
         attack=attack, label=asked.label, keys=keys, sensitive=asked.sensitive, max_excess=choice.limits.max_excess, title=title,
@@ -85,7 +93,27 @@ def release_chosen(found: FrontierRun, source: FrontierData, output: Path, *, ti
     holdout = None if study.holdout is None else study.holdout
     if holdout is not None and candidate.dropped:
         holdout = holdout[[name for name in holdout.schema.names if name not in candidate.dropped]]
-    return run_release(study.coded(candidate), settings, holdout=holdout, run=replace(run, seed=seed), outputs=[output])
+    release = run_release(study.coded(candidate), settings, holdout=holdout, run=replace(run, seed=seed), outputs=[output])
+    return release, choice if private is None else after_selection(study, choice, private)
+
+
+def selection_of(study: FrontierStudy) -> SelectedSettings:
+    """Return the private selection of a study: a few candidates, tables that the purpose needs to compare them by, and the largest epsilon for all of it."""
+    asked = study.settings
+    some = tuple(one.synthesiser(asked.label) for one in private_candidates(asked.epsilons, asked.sensitive, asked.label))
+    pairs = tuple((name, asked.label) for name in study.table.schema.names if name != asked.label) if asked.label is not None else ()
+    return SelectedSettings(epsilon=max(e for e in asked.epsilons if e is not None), candidates=some, workload=asked.tables or pairs)
+
+
+def after_selection(study: FrontierStudy, choice: FrontierChoice, private: SelectedSettings) -> FrontierChoice:
+    """Return the choice that the fit of the release made, with figures of it on both parts: they come after it, and had no part in it."""
+    asked = study.settings
+    every = private_candidates(asked.epsilons, asked.sensitive, asked.label)
+    chosen = replace(every[private.chosen[0]], epsilon=private.selection.fit.epsilon)
+    confirmation = Confirmer(study).confirm(chosen, choice.limits)
+    made = replace(choice, evaluation=study.evaluate(chosen).evaluation, confirmations=(confirmation,))
+    how = f"Chosen privately out of {len(every)}, by tables that carry a promise and not by the figures here. {private.selection.sentence}"
+    return replace(made, sentence=f"{choice_sentence(made)} {how}")
 
 
 def with_release(choice: FrontierChoice, release: ReleaseResult) -> FrontierChoice:

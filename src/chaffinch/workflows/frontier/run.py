@@ -261,7 +261,7 @@ def _choice(study: FrontierStudy, confirmer: Confirmer, kept: EvaluationFile) ->
     if settings.choose == "none" or not (settings.limits or settings.choose):
         return None
     if settings.choose == "private":
-        raise InputError("A private selection among settings is not there yet: choose public, or none.")
+        return FrontierChoice(rule="private", limits=settings.limits, worth=worth, sentence="The choice is made, and charged, when the release is fitted.")
     if settings.choose == "public":
         chosen = public_candidate(settings.epsilons)
         known = next((one for one in kept.evaluations if one.candidate == chosen), None) or study.evaluate(chosen).evaluation

@@ -122,8 +122,8 @@ class FrontierSettings:
             )
         if self.choose == "data":
             raise InputError("A choice by figures of the original voids a promise of privacy: leave out --epsilons, or choose public, private or none.")
-        if self.choose == "public" and None in self.epsilons:
-            raise InputError("--choose public takes the largest epsilon that is named, and 'none' is no epsilon: leave it out.")
+        if self.choose in ("public", "private") and None in self.epsilons:
+            raise InputError(f"--choose {self.choose} spends the largest epsilon that is named, and 'none' is no epsilon: leave it out.")
 
     @property
     def private(self) -> bool:

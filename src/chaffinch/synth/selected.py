@@ -1,0 +1,103 @@
+"""A synthesiser that chooses among others under one promise: candidates are fitted privately, one is chosen privately, and all of it is charged."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar
+
+import numpy as np
+
+from .._base.errors import InputError, PrivacyError
+from .._base.progress import Progress, silent
+from .._base.seeds import Seed
+from ..counts.memory import MemoryCounter
+from ..privacy.budget import Budget
+from ..privacy.ledger import Plan
+from ..privacy.relation import Neighbours
+from ..privacy.selection import Candidate, Fit, SelectionPlan, pairs_workload, plan_selection, select_candidate
+from ..table.schema import Schema
+from ..table.table import Table
+from .bayesnet.model import BayesNetModel
+from .model import Draw
+from .settings import PureMethod, Settings
+
+__all__ = ["SelectedSettings"]
+
+
+@dataclass(frozen=True, repr=False)
+class SelectedSettings(PureMethod):
+    """Of several private synthesisers the one whose table comes nearest to the data, chosen privately, under one epsilon for all fits and the choice.
+
+    The promise, for the neighbour relation of the settings, is that of `privacy.selection`, which has the proof. Candidates, their number and the workload must be settled
+    without the data. What a fit may spend is less than epsilon: `plan` says how much.
+
+    Parameters
+    ----------
+    epsilon
+        The budget of everything.
+    candidates
+        Synthesisers with an epsilon, which is replaced by what the plan gives a fit.
+    workload
+        Sets of columns by whose counts tables are compared; all pairs unless given.
+    chosen
+        The place of the candidate that each fit chose is appended to it: part of what is released.
+    """
+
+    name: ClassVar[str] = "selected"
+    sentence: ClassVar[str] = "one of several, chosen privately"
+    model: ClassVar[type[BayesNetModel]] = BayesNetModel
+    without: ClassVar[str] = "BayesNet()"
+
+    epsilon: float
+    candidates: tuple[Settings, ...] = ()
+    workload: tuple[tuple[str, ...], ...] = ()
+    delta: float | None = None
+    neighbours: Neighbours = "add-remove"
+    rows_per_person: int = 1
+    draw: Draw | None = None
+    chosen: list[int] = field(default_factory=list, compare=False)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not self.candidates:
+            raise InputError("A private selection needs at least one candidate.")
+        if self.delta is not None:
+            raise InputError("A private selection here is under pure epsilon: leave out delta.")
+        for one in self.candidates:
+            if not one.private or one.unit != self.unit:
+                raise PrivacyError(f"{one!r} makes no promise for the same relation: a selection is as private as what it chooses from.")
+
+    @property
+    def selection(self) -> SelectionPlan:
+        """How the choice is made and what each fit may spend: from public numbers alone."""
+        return plan_selection(Budget(self.epsilon), self.unit, len(self.candidates))
+
+    def plan(self, schema: Schema) -> Plan:
+        """Return how the budget is split, before anything is spent."""
+        for one in self.candidates:
+            self._with(one, self.selection.fit).plan(schema)  # raises where a candidate cannot be fitted
+        return self.selection.preview()
+
+    def fit(self, data: Any, *, seed: Seed = None, progress: Progress = silent) -> BayesNetModel:
+        """Return the model of the candidate that was chosen; its account is of all fits and the choice. A seed is for tests."""
+        if not isinstance(data, Table | MemoryCounter):
+            raise PrivacyError("A private selection needs a table under a declared schema: chaffinch.prepare(data, 'schema.toml') returns one.")
+        counter = data if isinstance(data, MemoryCounter) else MemoryCounter(data)
+        progress("fitting and choosing candidates", -1)
+        selected = select_candidate(counter, [self._fit(one, counter.table) for one in self.candidates], self.workload or pairs_workload(counter.schema), self.selection, seed=seed)
+        self.chosen.append(selected.position)
+        model: BayesNetModel = selected.model
+        return replace(model, fitted=replace(model.fitted, privacy=selected.account))
+
+    def _fit(self, settings: Settings, table: Table) -> Fit:
+        def fit(budget: Budget, seed: Seed) -> Candidate:
+            model = self._with(settings, budget).fit(table, seed=seed)
+            drawn = model.sample(seed=None if seed is None else np.random.default_rng(seed).integers(2**31).item())
+            assert model.privacy is not None
+            return Candidate(model, MemoryCounter(drawn), model.privacy)
+
+        return fit
+
+    @staticmethod
+    def _with(settings: Settings, budget: Budget) -> Settings:
+        return settings.set_params(epsilon=budget.epsilon)
