@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 
-from chaffinch.report.frontier import front_picture, frontier_page
+from chaffinch._base.svg import contrast
+from chaffinch.report.frontier import BLUE, ORANGE, PALE, front_picture, frontier_page
 from chaffinch.report.frontier_result import FrontierResult
 
 from .test_frontier_result import frontier_result
@@ -40,3 +41,17 @@ def test_curves_of_one_setting_have_their_numbers() -> None:
     page = frontier_page(frontier_result())
     assert "mu, delta, G and the largest excess over parents" in page
     assert "default" in page
+
+
+def test_the_page_is_readable_by_the_rules_of_accessibility() -> None:
+    """Every picture has a title and a description, every table a caption and heads, and marks stand out from the paper (WCAG 1.4.11)."""
+    page = frontier_page(frontier_result())
+    pictures = re.findall(r"<svg.*?</svg>", page, flags=re.DOTALL)
+    assert len(pictures) == 2
+    for svg in pictures:
+        assert 'role="img"' in svg
+        assert re.search(r"<title id=\"[\w-]+-title\">[^<]+</title><desc id=\"[\w-]+-desc\">[^<]+</desc>", svg)
+    assert page.count("<table") == page.count("<caption")
+    for colour in (BLUE, ORANGE, PALE):
+        shade = tuple(int(colour[i : i + 2], 16) for i in (1, 3, 5))
+        assert contrast(shade, (255, 255, 255)) >= 3.0

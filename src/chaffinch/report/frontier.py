@@ -21,7 +21,7 @@ __all__ = ["front_picture", "frontier_page"]
 
 WIDE, TALL = 720.0, 420.0
 LEFT, RIGHT, TOP, BOTTOM = 64.0, 20.0, 18.0, 52.0
-BLUE, ORANGE, PALE = "#0072B2", "#D55E00", "#9a9a9a"
+BLUE, ORANGE, PALE = "#0072B2", "#D55E00", "#858585"
 LEAVING = Leaving(False, "Its figures are taken from the original, and the choice was made by them.")
 HEAD = ("Settings", "Largest excess", "95 % bounds", "Strongest", "Worth", "95 % interval")
 
@@ -187,7 +187,7 @@ def front_picture(result: FrontierResult, worth: str, *, key: str) -> Markup:
     spots = [(across(one.worth_of(worth).value or 0.0), upward(one.risk.estimate or 0.0)) for one in front]
     if len(spots) > 1:
         path = "".join(f"H{x:.1f}V{y:.1f}" for x, y in spots[1:])
-        body.append(f'<path d="M{spots[0][0]:.1f} {spots[0][1]:.1f}{path}" fill="none" stroke="{BLUE}" stroke-width="1.5" opacity="0.6"/>')
+        body.append(f'<path d="M{spots[0][0]:.1f} {spots[0][1]:.1f}{path}" fill="none" stroke="{BLUE}" stroke-width="1.5"/>')
     chosen = None if result.choice is None else result.choice.candidate
     for one in front:
         body.append(_spot(one, worth, across, upward, BLUE, "circle"))
@@ -222,9 +222,9 @@ def _spot(one: Evaluation, worth: str, across: Axis, upward: Axis, colour: str, 
     if bars and not small:
         if figure.interval is not None:
             low, high = (across(end) for end in figure.interval)
-            lines += f'<path d="M{low:.1f} {y:.1f}H{high:.1f}" stroke="{colour}" stroke-width="1.2" opacity="0.55"/>'
+            lines += f'<path d="M{low:.1f} {y:.1f}H{high:.1f}" stroke="{colour}" stroke-width="1.2"/>'
         if risk.lower is not None and risk.upper is not None:
-            lines += f'<path d="M{x:.1f} {upward(risk.lower):.1f}V{upward(risk.upper):.1f}" stroke="{colour}" stroke-width="1.2" opacity="0.55"/>'
+            lines += f'<path d="M{x:.1f} {upward(risk.lower):.1f}V{upward(risk.upper):.1f}" stroke="{colour}" stroke-width="1.2"/>'
     dot = f'<circle cx="{x:.1f}" cy="{y:.1f}" r="3" fill="{colour}"/>' if small else mark(x, y, colour, shape)
     return f"<g><title>{escape(shown(said, 300))}</title>{lines}{dot}</g>"
 
