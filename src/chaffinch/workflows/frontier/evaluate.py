@@ -74,7 +74,7 @@ class FrontierStudy:
         needed = {name for table in asked.tables for name in table} | {asked.label}
         formula = set() if asked.formula is None else {name for name in self.table.schema.names if name in asked.formula}
         droppable = tuple(name for name in asked.keys if name not in needed | formula and name not in asked.sensitive and len(asked.keys) > 1)
-        return Space(sensitive=asked.sensitive, droppable=droppable, epsilons=asked.epsilons, recode=not asked.private)
+        return Space(sensitive=asked.sensitive, droppable=droppable, epsilons=asked.epsilons, recode=not asked.private, trees=self.table.schema.only("person") is None)
 
     def coded(self, candidate: CandidateSettings, part: PeoplePart | None = None, fold: int = 0) -> Table:
         """Return the people that a table is made of, those of a fold or everybody, as a candidate codes them: each coding is made once.
@@ -96,9 +96,9 @@ class FrontierStudy:
     def evaluate(self, candidate: CandidateSettings, part: PeoplePart | None = None) -> MeasuredCandidate:
         """Return what a candidate gives away and is worth, on the people of the search unless another part is named. One that cannot be fitted says why."""
         asked = self.search if part is None else part
-        synthesiser = synthesiser_for(candidate.synthesiser(self.settings.label), self.table.schema)
 
         def make(_rows: NDArray[np.int64], fold: int) -> Any:
+            synthesiser = synthesiser_for(candidate.synthesiser(self.settings.label), self.table.schema)
             number = int(child(self.root, _part(asked), _FIT, fold, stream_of(candidate.key)).generate_state(1)[0] % (1 << 31))
             return TableGenerator(synthesiser).synthesis(self.coded(candidate, asked, fold), number, number + 1)
 

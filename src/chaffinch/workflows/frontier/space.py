@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Any
 
-from ...report.candidate import CandidateSettings
+from ...report.candidate import LEAF, CandidateSettings
 
 __all__ = ["LADDERS", "Space"]
 
@@ -38,12 +38,15 @@ class Space:
         Budgets, None for no promise.
     recode
         Whether numbers can be cut into other bins and levels pooled otherwise: not under a promise, whose domain is declared.
+    trees
+        Whether networks can have trees: not where people have several rows, of which sequences are drawn.
     """
 
     sensitive: tuple[str, ...] = ()
     droppable: tuple[str, ...] = ()
     epsilons: tuple[float | None, ...] = (None,)
     recode: bool = True
+    trees: bool = True
 
     @property
     def plain(self) -> bool:
@@ -66,7 +69,11 @@ class Space:
             out += [CandidateSettings(dropped=(name,), **pooled) for name in self.droppable]
         for epsilon in (e for e in self.epsilons if e is not None):
             out += [CandidateSettings(epsilon=epsilon), CandidateSettings(method="fieldgroups", epsilon=epsilon), CandidateSettings(epsilon=epsilon, protected=self.sensitive)]
-        return list(dict.fromkeys(out))
+        return list(dict.fromkeys(map(self._possible, out)))
+
+    def _possible(self, candidate: CandidateSettings) -> CandidateSettings:
+        """Return settings without trees where there can be none."""
+        return candidate if self.trees else replace(candidate, conditionals="tables", leaf=LEAF)
 
     def subsets(self) -> Iterator[tuple[str, ...]]:
         """Yield sets of sensitive columns to protect, small ones first."""
@@ -105,7 +112,7 @@ class Space:
         if candidate.epsilon in budgets:
             at = budgets.index(candidate.epsilon)
             out += [replace(candidate, epsilon=budgets[place]) for place in (at - 1, at + 1) if 0 <= place < len(budgets)]
-        return [one for one in dict.fromkeys(out) if one != candidate]
+        return [one for one in dict.fromkeys(map(self._possible, out)) if one != candidate]
 
     def _ladders(self, candidate: CandidateSettings) -> Iterator[str]:
         if candidate.method == "bayesnet":
