@@ -10,6 +10,7 @@ import typer
 
 from .._base.errors import InputError
 from .._base.masking import THRESHOLD
+from .arrow import start_arrow
 from .options import (
     Attackers,
     Formula,
@@ -26,7 +27,6 @@ from .options import (
     reading_of,
     show_lines,
     show_promise,
-    start_arrow,
     write_json,
 )  # fmt: skip
 from .settings import OrderBy, PersonId, WeightIn
