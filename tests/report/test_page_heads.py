@@ -43,6 +43,8 @@ def test_members_are_told_beside_a_guess():
 def test_an_audit_that_refutes_nothing_is_no_pass():
     assert audit_answers(audit(), "A limit.")[0].word == "not known"
     assert audit_answers(audit(bound=9.0), "A limit.")[0].word == "fail"
+    assert audit_answers(audit(bound=9.0), "A limit.")[1].sentence == "All bounds together hold with a confidence of 0.99: that is no accident."
+    assert "2.3 times epsilon" in audit_answers(audit(), "A limit.")[1].sentence
     assert "<strong>May leave.</strong>" in audit_page(audit()) or "<strong>Keep inside.</strong>" in audit_page(audit())
 
 

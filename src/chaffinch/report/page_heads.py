@@ -126,6 +126,8 @@ def audit_answers(audit: AuditResult, limit: str) -> tuple[PageAnswer, ...]:
     broken = audit.verdict is ClaimVerdict.BROKEN
     power = next((one for one in sorted(audit.findings, key=lambda one: 9e9 if one.factor is None else one.factor)), None)
     sure = "No test was run." if power is None else f"The sharpest test would have found, four times out of five: {power.power}."
+    if broken:
+        sure = f"All bounds together hold with a confidence of {audit.level:g}: that is no accident."
     lines = [TestedLine(f"{shown(one.pair, 22)}, {shown(one.box, 10)} box", "yes", str(one.verdict)) for one in ranked]
     lines += [TestedLine(f"{shown(one.pair, 22)}{f', {shown(one.box, 10)} box' if one.box else ''}", "no", "not tried") for one in audit.skipped[:MOST]]
     return (
