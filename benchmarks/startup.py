@@ -3,7 +3,7 @@
     python benchmarks/startup.py [STATE] [COMMAND ...]
 
 The file is `examples/data/cmc.csv`, 1,473 rows x 10 columns. Each command runs in a process of its own with its kernels compiled and cached; CPU seconds
-(user and system, with children) and seconds are the least of five runs. "compiles" is one run with an empty cache of kernels. "packages" are the
+(user and system, with children) and seconds are the least of five runs (REPEATS=3: of three). The run that compiles is one with an empty cache of kernels. "packages" are the
 heavy ones that were imported. STATE names the state of the source in the first column of the results: rows of other states stay.
 """
 
@@ -26,6 +26,8 @@ HEAD = ("state", "command", "modules", "packages", "CPU, s", "s", "CPU of the ru
 HEAVY = ("numpy", "pyarrow", "numba", "scipy", "sklearn", "pandas", "narwhals", "pydantic", "jinja2", "starlette")
 ROLES = ("--keys", "wife_age,wife_education,num_children", "--sensitive", "contraceptive_method")
 REPEATS = int(os.environ.get("REPEATS", "5"))
+"""Runs of each command; fewer where somebody is in a hurry."""
+
 
 COMMANDS: dict[str, tuple[object, ...]] = {
     "--version": ("--version",),
@@ -46,6 +48,9 @@ COMMANDS: dict[str, tuple[object, ...]] = {
     "open": ("open", CMC, "--no-browser", "--project", "page"),
 }
 """Commands in an order in which each finds the files of those before it; `open` until it prints its address."""
+
+COMPILING = ("schema", "synth", "utility")
+"""Commands whose first run, with an empty cache, is measured too."""
 
 FLOORS = {"python": "pass", "numpy + pyarrow": "import numpy, pyarrow.compute", "numba": "import numba"}
 """What no command can go below."""
@@ -90,7 +95,7 @@ def measured(name: str, cache: Path) -> list[object]:
     whole = [sys.executable, "-m", "chaffinch", *words]
     serves = name == "open"
     with tempfile.TemporaryDirectory() as empty:
-        compiling = run(whole, Path(empty), serves=serves)[0] if name not in ("--version", "--help", "synth --help") else None
+        compiling = run(whole, Path(empty), serves=serves)[0] if name in COMPILING else None
     run(whole, cache, serves=serves)
     runs = [run(whole, cache, serves=serves) for _ in range(REPEATS)]
     modules = set() if serves else modules_of(words, cache)

@@ -80,11 +80,13 @@ def run(*words: object, **options: object) -> subprocess.CompletedProcess[str]:
 
 
 def pythons() -> list[str]:
-    """Return the Pythons from 3.11 on that are found, oldest first."""
+    """Return the Pythons from 3.11 on that are found on the path or among those of pyenv, oldest first."""
     found: dict[tuple[int, int], str] = {sys.version_info[:2]: sys.executable}
+    kept = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv")) / "versions"
     for minor in range(11, 20):
-        program = shutil.which(f"python3.{minor}")
-        if program and (3, minor) not in found:
+        for program in filter(None, [shutil.which(f"python3.{minor}"), *map(str, sorted(kept.glob(f"3.{minor}.*/bin/python3.{minor}")))]):
+            if (3, minor) in found:
+                break
             asked = subprocess.run([program, "-c", "import sys, venv, ensurepip; print(*sys.version_info[:2])"], capture_output=True, text=True)
             if asked.returncode == 0 and asked.stdout.split() == ["3", str(minor)]:
                 found[3, minor] = program

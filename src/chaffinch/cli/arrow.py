@@ -6,6 +6,7 @@ swallows a Ctrl-C. So Arrow finds none at first, and looks again when pandas is 
 
 from __future__ import annotations
 
+import signal
 import sys
 from collections.abc import Sequence
 from importlib.abc import Loader, MetaPathFinder
@@ -27,6 +28,12 @@ def start_arrow(threads: int | None) -> None:
         sys.meta_path.insert(0, finder)
         pa.array([0])
         finder.hides = False
+        held = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT}) if hasattr(signal, "pthread_sigmask") else None
+        try:
+            pa.array([0])  # an old Arrow (17) looks again at every array: let it find pandas now, while Ctrl-C waits
+        finally:
+            if held is not None:
+                signal.pthread_sigmask(signal.SIG_SETMASK, held)
     if threads is not None:
         pa.set_cpu_count(thread_count(threads))
 
