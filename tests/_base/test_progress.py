@@ -9,6 +9,7 @@ import time
 
 from rich.console import Console
 
+from chaffinch._base.compiled import COMPILING, _say_compiling
 from chaffinch._base.progress import Stages, plain_lines, progress_bar, seconds_left, silent
 
 
@@ -132,3 +133,19 @@ def test_without_a_terminal_long_runs_say_each_stage_once_and_short_ones_nothing
             now[0] = seconds
             progress(stage, 0.5)
     assert lines == ["After 12 s: drawing.", "After 20 s: writing."]
+
+
+def test_a_run_that_compiles_says_so_once_above_the_bar():
+    terminal = Terminal()
+    with progress_bar(console=terminal.console) as progress:
+        progress("reading", 0.0)
+        _say_compiling()
+        _say_compiling()
+    assert sum(COMPILING in line for line in terminal.lines()) == 1
+
+
+def test_a_quiet_run_compiles_in_silence():
+    terminal = Terminal()
+    with progress_bar(console=terminal.console, quiet=True):
+        _say_compiling()
+    assert terminal.text.getvalue() == ""
