@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
 import pytest
 
+from chaffinch.outputs.check.settings import CheckSettings
+from chaffinch.outputs.mitigate import find_mitigations
 from chaffinch.outputs.rules import Policy
 from chaffinch.workflows.check import check
 
@@ -136,8 +139,21 @@ def test_what_is_taken_passes_on_random_tables(seed):
         assert not any(one.status in ("fail", "not assessed") for one in result.mitigated.rules)
 
 
+def test_a_check_that_did_not_pass_for_another_reason_is_not_said_to_need_nothing():
+    result = mended({**TABLE, "by": ["x"]})
+    unreached = replace(result, verdict=replace(result.verdict, word="not reached (lower bound)"))
+    fields = result.recipes.fields
+    codes = np.array([[0]] * 95 + [[1]] * 67 + [[2]] * 98, dtype=np.int32)
+    assert [len(one.levels) for one in fields] == [3]
+    plan, after = find_mitigations(result.recipes, codes, CheckSettings(rules_only=True), unreached)
+    assert after is None
+    assert plan.sentence == "Nothing could be mended."
+    assert plan.not_mended == {"all outputs together": "not reached (lower bound): nothing that was tried mends it"}
+
+
 @pytest.mark.slow  # four measurements
-def test_an_excess_is_mended_in_a_few_measurements():
+@pytest.mark.parametrize("cumulative", [True, False])
+def test_an_excess_is_mended_in_a_few_measurements(cumulative):
     """Every person's combination is published: the rules are told to say nothing, so that the measured risk alone speaks."""
     rng = np.random.default_rng(3)
     n = 160
@@ -146,7 +162,7 @@ def test_an_excess_is_mended_in_a_few_measurements():
     outputs = document({"name": "fine", "kind": "table", "by": ["age", "area", "ill"]}, {"name": "coarse", "kind": "table", "by": ["area", "ill"]})
     result = check(
         outputs, data, keys=["age", "area"], sensitive=["ill"], key_sizes=(2, 2), syntheses=4, whole_runs=0, seed=1, workers=1, policy=lax, mitigate=True,
-        proposals=10_000,
+        proposals=10_000, cumulative=cumulative,
     )  # fmt: skip
     assert result.verdict.word == "excess found"
     plan = result.mitigation

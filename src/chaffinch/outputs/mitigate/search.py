@@ -46,6 +46,9 @@ MOST_ASSESSED = 3
 LEAST_LOSS = (0.1, 0.4)
 """The least loss of the output that adds most to the risk, at each attempt: measurements are too dear for small steps. After these it is dropped."""
 
+TOGETHER = "all outputs together"
+"""What is not mended where no single output is to blame."""
+
 HELD = ("fail", "not assessed")
 """Verdicts with which an output does not leave."""
 
@@ -286,10 +289,12 @@ def _assessed(words: str, plan: CheckResult) -> AssessedPlan:
 def _mend_risk(state: _State, result: CheckResult, not_mended: Mapping[str, str], attempt: int) -> bool:
     """Change the output that adds most to the risk, by more with each attempt, and drop it at the last; whether there was a way."""
     rows = [row for row in result.summary if row.output in state.current and row.output not in not_mended]
-    known = {row.output: row.marginal.value for row in rows if row.marginal is not None and math.isfinite(row.marginal.value)}
-    if not known:
+    if not rows:
         return False
-    name = max(known, key=lambda one: known[one])
+    # Where no output was measured by itself, the one of most numbers is taken to give most away.
+    known = {row.output: row.marginal.value for row in rows if row.marginal is not None and math.isfinite(row.marginal.value)}
+    sizes = {row.output: everything(state.original[row.output], state.trial).numbers_before for row in rows}
+    name = max(sizes, key=lambda one: (known.get(one, -1.0), sizes[one]))
     ways = []
     if attempt < len(LEAST_LOSS):
         ways = [one for one in _every_way(state, state.original[name]) if one.loss.share >= LEAST_LOSS[attempt] and not one.bad]
@@ -333,6 +338,8 @@ def _plan(
     for one in bad:
         for name in one.names:
             left.setdefault(name, f"{one.rule}: nothing that was tried mends it")
+    if not state.taken and not result.passed and not left:
+        left[TOGETHER] = f"{result.verdict.text}: nothing that was tried mends it"
     worst, text, passed = (None, None, False) if after is None else (after.rules.worst, after.text, after.passed)
     return MitigationPlan(
         tuple(steps), tuple(options), left, result.rules.worst, worst, passed, text, state.trial.asked, not state.trial.exhausted, assessed
