@@ -62,6 +62,7 @@ def test_a_file_that_cannot_be_read_is_said_so(tmp_path: Path, capsys: pytest.Ca
 def test_first_rows_are_written_before_all_are_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     written: list[dict[str, Any]] = []
     monkeypatch.setattr(web_look, "write_json", lambda path, data: written.append(data))
+    monkeypatch.setattr(web_look, "LARGE", 0)
     path = tmp_path / "a.csv"
     path.write_text("town,age\n" + "Bath,30\nYork,31\n" * 260 + "Rareville,97\n" * 4, encoding="utf-8")
     assert main([str(path), str(tmp_path)]) == 0
@@ -71,6 +72,10 @@ def test_first_rows_are_written_before_all_are_read(tmp_path: Path, monkeypatch:
     path.write_text("town,age\n" + "Bath,30\nYork,31\n" * 200, encoding="utf-8")
     assert main([str(path), str(tmp_path)]) == 0
     assert [one["part"] for one in written] == [False]
+    path.write_text("town,age\n" + "Bath,30\nYork,31\n" * 300, encoding="utf-8")
+    monkeypatch.undo()
+    assert main([str(path), str(tmp_path)]) == 0
+    assert not json.loads((tmp_path / FOUND).read_text())["part"]
 
 
 def test_a_fault_in_first_rows_is_left_to_the_whole(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -5,10 +5,12 @@ from __future__ import annotations
 import contextlib
 import sys
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
+
+import pyarrow as pa
 
 from .._base.errors import ChaffinchError
 from .._base.progress import Progress, progress_bar, silent
@@ -17,7 +19,7 @@ from ..counts import describe as describe_counter
 from ..table import FileOptions, Scan, Schema, scan, schema_text
 from ..table.personal.detect import PERSONAL, undecided
 from ..table.scan import profile_source
-from ..table.sources import open_source
+from ..table.sources import Source, open_source
 from .project import FOUND, write_json
 
 __all__ = ["FIRST_ROWS", "look", "sparse"]
@@ -25,23 +27,52 @@ __all__ = ["FIRST_ROWS", "look", "sparse"]
 FIRST_ROWS = 500
 """Rows that are looked at before all are read."""
 
+LARGE = 8 << 20
+"""Bytes of a file from which on that is done."""
+
 
 def look(source: str, folder: Path, options: FileOptions, progress: Progress) -> None:
     """Write what a file holds, into `FOUND`: first of its first rows, so that there is something to look at, then of all; no value that fewer than ten records share.
 
-    Of a small file, all rows are read at once.
+    Of a small file only of all.
     """
     target = folder / FOUND
     target.parent.mkdir(mode=0o700, exist_ok=True)
-    opened = open_source(source, **options)
-    progress("reading its first rows", -1)
     with contextlib.suppress(ChaffinchError), warnings.catch_warnings():  # what is wrong with it is said when all is read
         warnings.simplefilter("ignore")
-        first = opened.first_rows(FIRST_ROWS)
+        first = open_source(source, **options).first_rows(FIRST_ROWS if _is_large(source) else 0)
         if first.n_rows == FIRST_ROWS:
-            write_json(target, _found(source, profile_source(first, None).scan, part=True, options=options))
+            write_json(target, _found(source, profile_source(_with_numbers(first), None).scan, part=True, options=options))
     scanned = scan(source, progress=progress, **options)
     write_json(target, _found(source, scanned, part=False, options=options, progress=progress))
+
+
+def _with_numbers(first: Source) -> Source:
+    """First rows of a text file with columns of plain numbers as such, and all others as words.
+
+    How each column is spelled is found when all rows are read: of 500 columns that takes longer than all the rest of a first look.
+    """
+    if not first.text:
+        return first
+    rows = pa.Table.from_batches(list(first.batches()), schema=first.schema)
+    for place, name in enumerate(rows.schema.names):
+        words = rows.column(place)
+        for kind in (pa.int64(), pa.float64()):
+            with contextlib.suppress(pa.ArrowInvalid):
+                rows = rows.set_column(place, name, words.cast(kind))
+                break
+    held = rows.combine_chunks().to_batches()
+
+    def read(columns: Sequence[str] | None) -> Iterator[pa.RecordBatch]:
+        yield from held if columns is None else (batch.select(list(columns)) for batch in held)
+
+    return replace(first, schema=rows.schema, read=read, text=False)
+
+
+def _is_large(source: str) -> bool:
+    """Whether to read all of a file takes so long that its first rows are worth a look before; of a folder that is not known."""
+    path = Path(source)
+    return not path.is_file() or path.stat().st_size >= LARGE
 
 
 def _found(source: str, scanned: Scan, *, part: bool, options: FileOptions, progress: Progress = silent) -> dict[str, Any]:

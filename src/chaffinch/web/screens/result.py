@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -123,9 +124,16 @@ def body_of(path: Path) -> Markup:
     Its first line, whether it may leave, is left out: the frame of the screen says it of everything.
     """
     try:
-        html = path.read_text("utf-8")
+        held = path.stat()
+        return _body_in(path, held.st_mtime_ns, held.st_size)
     except OSError:
         raise InputError("The page of this run is not there any more. Run it again.") from None
+
+
+@functools.lru_cache(maxsize=8)
+def _body_in(path: Path, _changed: int, _size: int) -> Markup:
+    """The body of a page that is as it was when it was changed last."""
+    html = path.read_text("utf-8")
     start, end = html.find("<header>"), html.rfind("</main>")
     if start < 0 or end < start:
         raise InputError("The page of this run is not as a report is. Run it again.")
