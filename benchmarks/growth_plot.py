@@ -34,6 +34,24 @@ def draw(rows: Sequence[Sequence[object]]) -> str:
     return "\n".join([*parts, "</svg>", ""])
 
 
+def draw_journey(rows: Sequence[Sequence[object]]) -> str:
+    """Return the picture of the rows of results/journey_growth.csv."""
+    panels, measures = (("rows", "rows, of 15 columns", 2), ("columns", "columns, of 100,000 rows", 3)), (("processor time, s", 4), ("peak memory, GiB", 12))
+    width, height = LEFT + len(panels) * (WIDTH + GAP_X), TOP + len(measures) * (HEIGHT + GAP_Y) + 24
+    parts = [
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" role="img" aria-labelledby="t d" font-family="sans-serif" font-size="11" fill="#222">',
+        '<title id="t">Growth of chaffinch synth with rows and with columns</title>',
+        '<desc id="d">Four panels with logarithmic axes: processor time (above) and peak memory (below) of the whole command against rows and against '
+        "columns. The figures are in journey_growth.csv.</desc>",
+        f'<rect width="{width}" height="{height}" fill="#fff"/>',
+    ]
+    for i, (measure, at) in enumerate(measures):
+        for j, (grows, name, x_at) in enumerate(panels):
+            line = [(float(str(row[x_at])), float(str(row[at]))) for row in rows if row[0] == grows]
+            parts += _panel({"ordering": line}, LEFT + j * (WIDTH + GAP_X), TOP + i * (HEIGHT + GAP_Y), name, measure)
+    return "\n".join([*parts, "</svg>", ""])
+
+
 def _lines(rows: Sequence[Sequence[object]], grows: str, at: int) -> dict[str, list[Point]]:
     """Return the points of each search in one panel."""
     x_at = {"rows": 2, "columns": 3, "k": 4}[grows]
@@ -59,7 +77,7 @@ def _panel(lines: dict[str, list[Point]], x0: float, y0: float, name: str, measu
     if not points:
         return []
     x_ticks, y_ticks = _ticks([x for x, _ in points]), _ticks([y for _, y in points])
-    if name != "rows":
+    if not name.startswith("rows"):
         x_ticks = sorted({x for x, _ in points})
     x_low, x_high = log10(min(x_ticks[0], *(x for x, _ in points))), log10(max(x_ticks[-1], *(x for x, _ in points)))
     y_low, y_high = log10(min(y_ticks[0], *(y for _, y in points))), log10(max(y_ticks[-1], *(y for _, y in points)))

@@ -68,3 +68,9 @@ def test_like_wins_over_what_came_in(model):
     other = chaffinch.read(model.sample(50, seed=1).to_polars(), model.schema)
     assert type(model.sample(3, like=other).to_native()).__module__.startswith("polars")
     assert isinstance(model.sample(3).to_native(), pa.Table)
+
+
+def test_rows_do_not_depend_on_how_many_batches_are_held(model, monkeypatch):
+    drawn = model.sample(3 * BATCH_ROWS, seed=2, threads=2)
+    monkeypatch.setattr("chaffinch.synth.model.WIDE", 0)
+    assert model.sample(3 * BATCH_ROWS, seed=2, threads=2).data.equals(drawn.data)

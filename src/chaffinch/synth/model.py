@@ -37,6 +37,9 @@ __all__ = ["BATCH_ROWS", "Draw", "FittedModel", "Given", "joined", "made_up_key"
 BATCH_ROWS = 1 << 16
 """Rows drawn at a time. Each batch has its own random stream, so the number of threads changes nothing."""
 
+WIDE = 100
+"""Columns from which on a batch takes so much memory that fewer are held."""
+
 MADE_UP = 1 << 31
 """The number of the stream that orders made-up values: no batch has it."""
 
@@ -212,9 +215,11 @@ class FittedModel:
             kept = keep_relations(table, self.functions, rng, rows, fixed=given.columns)
             return kept if kept is table else kept.with_new_identifiers(at, key, rng)  # rows that were drawn again have those of others
 
-        for first in range(0, len(starts), 2 * workers):
-            yield from thread_map(one, starts[first : first + 2 * workers], threads=workers)
-            progress("drawing rows", min(1.0, (first + 2 * workers) / len(starts)))
+        # Batches that are in memory at a time: of a wide table as many as are worked on, and no more.
+        ahead = 2 * workers if len(self.schema.names) <= WIDE else workers
+        for first in range(0, len(starts), ahead):
+            yield from thread_map(one, starts[first : first + ahead], threads=workers)
+            progress("drawing rows", min(1.0, (first + ahead) / len(starts)))
 
     def error_bars(self, columns: Sequence[str], *, level: float = 0.9) -> ErrorBars:
         """Return what noise and model may have done to the counts of some columns of a private model, from released numbers alone."""

@@ -29,3 +29,15 @@ def test_dictionaries_of_a_private_reading_come_as_stored(tmp_path):
     for tolerant in (False, True):
         source = open_source(tmp_path / "t.parquet", tolerant=tolerant)
         assert source.table().column("a").to_pylist() == ROWS["a"]
+
+
+def test_batches_of_many_columns_have_fewer_rows(tmp_path, monkeypatch):
+    """A hundred cells, but never fewer than three rows."""
+    monkeypatch.setattr(parquet, "BATCH_CELLS", 100)
+    monkeypatch.setattr(parquet, "LEAST_ROWS", 3)
+    pq.write_table(pa.table({f"c{j}": list(range(30)) for j in range(50)}), tmp_path / "t.parquet")
+    source = open_source(tmp_path / "t.parquet")
+    for columns, rows in ((None, 3), (["c1", "c2"], 30), ([f"c{j}" for j in range(10)], 10)):
+        batches = list(source.batches(columns))
+        assert {batch.num_rows for batch in batches} == {rows}
+        assert pa.Table.from_batches(batches).column("c1").to_pylist() == list(range(30))

@@ -18,6 +18,12 @@ if TYPE_CHECKING:
 
 __all__ = ["PARQUET"]
 
+BATCH_CELLS = 1 << 22
+"""Cells of a batch, about, of a file with many columns."""
+
+LEAST_ROWS = 1 << 12
+"""Rows of a batch, however many columns there are."""
+
 
 def _open(path: Path, options: ReadOptions) -> Source:
     import pyarrow.parquet as pq
@@ -33,12 +39,17 @@ def _open(path: Path, options: ReadOptions) -> Source:
         wanted = set(schema.names if columns is None else columns)
         dictionaries = [*coded, *(name for name in words if name in wanted and columns is not None)]
         file = pq.ParquetFile(path, read_dictionary=dictionaries)
-        yield from file.iter_batches(BATCH_ROWS, columns=None if columns is None else list(columns))
+        yield from file.iter_batches(_batch_rows(len(wanted)), columns=None if columns is None else list(columns))
 
     def head(n_rows: int) -> Iterator[pa.RecordBatch]:
         yield from pq.ParquetFile(path, read_dictionary=[*coded, *words]).iter_batches(n_rows, use_threads=False)
 
     return Source(str(path), schema, read, native="arrow", n_rows=pq.read_metadata(path).num_rows, head=head)
+
+
+def _batch_rows(n_columns: int) -> int:
+    """Return the rows of a batch: fewer where there are many columns, so that a batch has some four million cells."""
+    return min(BATCH_ROWS, max(BATCH_CELLS // max(n_columns, 1), LEAST_ROWS))
 
 
 def _shape(path: Path, options: ReadOptions) -> tuple[int, int]:
