@@ -3,8 +3,8 @@
     python benchmarks/spark_speed.py [ROWS]
 
 Needs an environment with pyspark and Java (`make test-spark` makes one: .venv-spark/bin/python benchmarks/spark_speed.py). Adult's rows are drawn with
-replacement: ROWS (10^6) of them are scanned, coded, fitted and drawn, and ten times as many codes are counted from files, as workers write them. CPU time and
-not the clock is told, from /proc: neighbours on the machine slow the clock.
+replacement: ROWS (10^6) of them are scanned, coded and fitted, four times as many drawn, and ten and a hundred times as many codes counted from files, as workers
+write them. CPU time and not the clock is told, from /proc: neighbours on the machine slow the clock.
 """
 
 from __future__ import annotations
@@ -26,6 +26,8 @@ import chaffinch.spark as cs
 from chaffinch.counts.tally import CliqueTally
 from chaffinch.spark.blocks import _BLOCK, FileBlocks, block_of, codes_of
 from chaffinch.spark.counter import RowsSeen, SparkCounter
+from chaffinch.spark.scan import _tasks
+from chaffinch.spark.session import parallelism
 
 TICKS = os.sysconf("SC_CLK_TCK")
 FILES = 8
@@ -79,7 +81,8 @@ def code_files(table: chaffinch.Table, n_rows: int, folder: Path) -> FileBlocks:
 def pairs_beside(session, table: chaffinch.Table, blocks: FileBlocks, n_rows: int) -> list[list[object]]:
     """Return the rows of counting all pairs from files of codes, on Spark and in a loop."""
     pairs = list(combinations(table.schema.names, 2))
-    on_spark = SparkCounter(session.range(0, FILES, 1, FILES), blocks, table.schema, RowsSeen(n_rows // FILES * FILES, 0))
+    tasks = _tasks(FILES, n_rows >> 16, parallelism(session))
+    on_spark = SparkCounter(session.range(0, FILES, 1, tasks), blocks, table.schema, RowsSeen(n_rows // FILES * FILES, 0), n_tasks=tasks)
 
     def alone() -> list[chaffinch.counts.Marginal]:
         tally = CliqueTally(table.schema, pairs, threads=1, n_rows=n_rows)
@@ -124,20 +127,21 @@ def main() -> None:
         with counter:
             model, row = measured("fit from code files, 2 parents", "Spark", n_rows, lambda: chaffinch.BayesNet(parents=2).fit(counter, seed=7))
             rows.append(row)
-        rows.append(measured("draw and write", "Spark, workers write", n_rows, lambda: cs.write(model, folder / "drawn", n_rows, seed=8))[1])
+        many = 4 * n_rows
+        rows.append(measured("draw and write", "Spark, workers write", many, lambda: cs.write(model, folder / "drawn", many, seed=8))[1])
 
         def write_alone() -> None:
             writer = None
-            for batch in model.batches(n_rows, seed=8, threads=1):
+            for batch in model.batches(many, seed=8, threads=1):
                 writer = writer or pq.ParquetWriter(folder / "alone.parquet", batch.data.schema)
                 writer.write_table(batch.data)
             writer.close()
 
-        rows.append(measured("draw and write", "one machine", n_rows, write_alone)[1])
+        rows.append(measured("draw and write", "one machine", many, write_alone)[1])
         spark_writes = cs.draw(model, n_rows, seed=8).write.mode("overwrite")
-        rows.append(measured("draw and write", "Spark's writer", n_rows, lambda: spark_writes.parquet(str(folder / "spark")))[1])
+        rows.append(measured("draw and write", "Spark's writer", n_rows, lambda: spark_writes.parquet(str(folder / "spark")), warm=False)[1])
 
-        for many in (10 * n_rows, 50 * n_rows):
+        for many in (10 * n_rows, 100 * n_rows):
             rows += pairs_beside(session, small, code_files(small, many, folder), many)
     save("spark_speed", ["what", "how", "rows", "CPU ns a row", "CPU s", "clock s"], rows, "pyspark")
 

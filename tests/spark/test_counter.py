@@ -146,3 +146,17 @@ def test_rows_seen_are_compared_whole():
 def test_null_codes_are_counted(coded):
     table = chaffinch.read(pa.table({"gone": pa.array([None] * 30, pa.string()), "x": ["a", "b", "b"] * 10}))
     assert local_counter(table, 4).marginals([("gone", "x")])[0].dense().tolist() == [[10, 20]]
+
+
+def test_parts_that_the_driver_adds_up_are_those_that_tasks_do(coded, monkeypatch):
+    table = odd_tables(coded)["many rows"]
+    cliques = list(combinations(table.schema.names, 3))
+    here = replace(local_counter(table, 5), n_tasks=5)
+    with monkeypatch.context() as patched:
+        patched.setattr(type(here.frame), "repartition", None)  # no second stage of tasks
+        assert all(ours.same(want) for ours, want in zip(here.marginals(cliques), ReferenceCounter(table).marginals(cliques), strict=True))
+    with pytest.raises(ClusterError, match="another number of rows"):
+        replace(here, rows=RowsSeen(1, here.rows.checksum)).marginals(cliques)
+    monkeypatch.setattr(module, "MOST_PARTS", 10)
+    again = replace(local_counter(table, 5), n_tasks=5)
+    assert all(ours.same(want) for ours, want in zip(again.marginals(cliques), ReferenceCounter(table).marginals(cliques), strict=True))

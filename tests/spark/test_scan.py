@@ -18,7 +18,7 @@ import chaffinch.spark as cs
 from chaffinch.errors import ClusterError, FileError, InputError, PersonalDataError
 from chaffinch.spark import counter as counter_module
 from chaffinch.spark import jobs, profiles
-from chaffinch.spark.scan import _units
+from chaffinch.spark.scan import _tasks, _units
 from chaffinch.synth.model_file import model_to_bytes
 
 from .test_profiles import odd_columns
@@ -78,6 +78,26 @@ def test_counts_network_and_tables_are_those_of_memory(frame, scanned, people, t
     assert list(tmp_path.iterdir()) == []
     theirs = chaffinch.BayesNet(parents=2, conditionals="tables").fit(memory, seed=7)
     assert model_to_bytes(model) == model_to_bytes(theirs)
+
+
+def test_a_journey_takes_five_jobs(spark, people, tmp_path):
+    """Workers are asked, columns profiled, codes written, sets searched, tables counted; Spark's own tracker counts jobs. Reading a footer is one of Spark's own."""
+    from chaffinch.spark import session as session_module
+
+    frame = spark.read.parquet(str(people)).repartition(7)
+    session_module._fit_sessions.discard(spark)
+    adaptive = spark.conf.get(jobs.ADAPTIVE)
+    spark.sparkContext.setJobGroup("journey", "counted")
+    try:
+        with cs.scan(frame).coded(tmp_path) as counter:
+            chaffinch.BayesNet(parents=3).fit(counter, seed=7)
+        assert len(spark.sparkContext.statusTracker().getJobIdsForGroup("journey")) == 5
+        drawn = cs.write(chaffinch.Independent().fit(people, seed=1), tmp_path / "out", 1000, seed=1)
+        assert drawn.n_rows == 1000
+        assert len(spark.sparkContext.statusTracker().getJobIdsForGroup("journey")) == 6
+    finally:
+        spark.sparkContext.setLocalProperty("spark.jobGroup.id", None)
+    assert spark.conf.get(jobs.ADAPTIVE) == adaptive
 
 
 @pytest.mark.parametrize("door", [None, "file:"])
@@ -188,3 +208,10 @@ def test_the_page_runs(spark, tmp_path, monkeypatch, capsys):
     exec(code, {})
     assert capsys.readouterr().out.split()[0] == "32561"
     assert sorted(path.name for path in tmp_path.iterdir()) == ["examples"]
+
+
+def test_few_large_tasks_read_many_small_files():
+    assert _tasks(97, 97, 2) == 2
+    assert _tasks(1, 1, 32) == 1
+    assert _tasks(300, 300 * 64, 8) == 38
+    assert _tasks(0, 0, 4) == 1

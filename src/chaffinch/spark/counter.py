@@ -40,6 +40,9 @@ __all__ = ["RowsSeen", "SparkCounter"]
 MOST_COLLECTED = 1 << 26
 """Cells of dense tables that one call brings to the driver, at most: 512 MiB of counts."""
 
+MOST_PARTS = 1 << 21
+"""Cells of all tasks together that the driver adds up itself, at most: it is quicker than a stage of tasks that do."""
+
 MOST_SPARSE = 1 << 24
 """Filled cells of large tables that one call brings to the driver, at most."""
 
@@ -72,7 +75,7 @@ class SparkCounter:
     """Counts marginals of blocks of codes that Spark, or a folder that all workers see, holds. `SparkScan.coded` makes one.
 
     Each call of `marginals` and of `entropies` is one job (two where tables have more than 2^22 cells): ask for many at a time. Rows stay where they
-    are: counts alone come to the driver. Use it in a `with` block: `close` removes the cached codes, which are as confidential as the data.
+    are: counts alone come to the driver. `n_tasks`: how many tasks count, where that is known. Use it in a `with` block: `close` removes the cached codes, which are as confidential as the data.
     """
 
     frame: Any
@@ -80,6 +83,7 @@ class SparkCounter:
     schema: Schema
     rows: RowsSeen
     dense_cells: int = DENSE_CELLS
+    n_tasks: int | None = None
     on_close: Callable[[], None] = lambda: None
     _state: dict[str, bool] = field(default_factory=lambda: {"closed": False}, repr=False)
 
@@ -157,7 +161,12 @@ class SparkCounter:
 
     def _dense(self, tables: Sequence[_Clique]) -> list[Marginal]:
         lengths = tuple(table.n_cells for table in tables)
-        sums = self._checked(collected(mapped(self._pieces(tables), SumPieces(lengths), PIECE_SHAPE)))
+        if self.n_tasks is not None and self.n_tasks * sum(lengths) <= MOST_PARTS:
+            task = CountPieces(self.source, schema_text(self.schema), tuple(table.columns for table in tables))
+            parts = collected(mapped(self.frame, task, PIECE_SHAPE))
+            sums = self._checked(pa.Table.from_batches(SumPieces(lengths)(iter(parts.to_batches()))))
+        else:
+            sums = self._checked(collected(mapped(self._pieces(tables), SumPieces(lengths), PIECE_SHAPE)))
         counts = [np.zeros(length, dtype=np.int64) for length in lengths]
         for clique, piece, places, part in zip(*(sums.column(name) for name in ("clique", "piece", "places", "counts")), strict=True):
             start = piece.as_py() * PIECE_CELLS

@@ -23,10 +23,13 @@ from ..counts.sparse import SparseCounts
 from ..counts.tally import CliqueTally
 from .blocks import BlockSource, codes_of, schema_of, summed
 
-__all__ = ["CELL_SHAPE", "PIECE_CELLS", "PIECE_SHAPE", "ROWS", "SPREAD_SHAPE", "CountCells", "CountPieces", "ReducePieces", "SumPieces", "cell_keys", "marginal_of_cells", "packed", "unpacked"]
+__all__ = ["CELL_SHAPE", "PIECE_CELLS", "PIECE_SHAPE", "ROWS", "SPREAD_SHAPE", "CountCells", "CountPieces", "ReducePieces", "SumPieces", "cell_keys", "gathered", "marginal_of_cells", "packed", "unpacked"]
 
 PIECE_CELLS = 1 << 16
 """Cells of a piece: at most 512 KiB of counts."""
+
+BATCH_BYTES = 1 << 22
+"""Bytes of pieces that travel in one batch, about."""
 
 ROWS = -1
 """The number in place of a table's that stands for rows: how many were counted, and the sum of their hashes."""
@@ -47,6 +50,10 @@ class CountPieces:
     cliques: Cliques
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        yield from gathered(self.pieces(batches))
+
+    def pieces(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """Return rows and pieces of this partition, one by one."""
         schema = schema_of(self.schema)
         sizes = dict(zip(schema.names, schema.sizes, strict=True))
         # Tables of many sets do not fit into memory together; codes of a partition do, a byte or so for each cell.
@@ -63,6 +70,19 @@ class CountPieces:
                     part = cells[start : start + PIECE_CELLS]
                     if part.any():
                         yield _piece(q, piece, part)
+
+
+def gathered(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Return the same rows in few batches of some megabytes: each batch that goes to Spark costs as much as counting thousands of rows."""
+    waiting, n_bytes = [], 0
+    for batch in batches:
+        waiting.append(batch)
+        n_bytes += batch.nbytes
+        if n_bytes >= BATCH_BYTES:
+            yield pa.concat_batches(waiting)
+            waiting, n_bytes = [], 0
+    if waiting:
+        yield pa.concat_batches(waiting)
 
 
 def _piece(clique: int, piece: int, cells: NDArray[np.int64] | None = None, *, n: int = 0, check: int = 0) -> pa.RecordBatch:
@@ -102,8 +122,7 @@ class SumPieces:
     lengths: tuple[int, ...]
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        for (clique, piece), (n, check, cells) in self.sums(batches):
-            yield _piece(clique, piece, cells, n=n, check=check)
+        yield from gathered(_piece(*key, cells, n=n, check=check) for key, (n, check, cells) in self.sums(batches))
 
     def sums(self, batches: Iterator[pa.RecordBatch]) -> Iterator[tuple[tuple[int, int], tuple[int, int, NDArray[np.int64]]]]:
         """Return each piece of this partition: its table and number, and rows, hashes and cells."""
@@ -135,6 +154,10 @@ class ReducePieces:
     pieces: SumPieces
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        yield from gathered(self.reduced(batches))
+
+    def reduced(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """Return the sums of this partition's pieces, one by one."""
         for (clique, piece), (n, check, cells) in self.pieces.sums(batches):
             full = cells[cells > 0].astype(np.float64)
             arrays = [

@@ -87,11 +87,30 @@ def reason(error: OSError) -> str:
 
 def collected(frame: Any) -> pa.Table:
     """Return a small frame as an Arrow table: one job."""
-    with in_our_words():
+    with in_our_words(), _in_one_job(frame):
         if hasattr(frame, "toArrow"):  # Spark 4
             return frame.toArrow()
         rows, types = frame.collect(), frame.dtypes
     return pa.table({name: pa.array([_plain(row[name]) for row in rows], _ARROW_TYPES[kind]) for name, kind in types})
+
+
+ADAPTIVE = "spark.sql.adaptive.enabled"
+
+
+@contextlib.contextmanager
+def _in_one_job(frame: Any) -> Iterator[None]:
+    """Keep Spark from making a job of every stage to plan the next by its size: what we shuffle is small, and we know how small."""
+    session = getattr(frame, "sparkSession", None)
+    before = None
+    with contextlib.suppress(Exception):  # some clusters let nobody set anything
+        before = session.conf.get(ADAPTIVE)  # type: ignore[union-attr]
+        session.conf.set(ADAPTIVE, "false")  # type: ignore[union-attr]
+    try:
+        yield
+    finally:
+        if before is not None:
+            with contextlib.suppress(Exception):
+                session.conf.set(ADAPTIVE, before)  # type: ignore[union-attr]
 
 
 def _plain(cell: Any) -> Any:

@@ -39,7 +39,7 @@ from .counter import RowsSeen, SparkCounter
 from .jobs import Task, collected, in_our_words, mapped, reason
 from .places import own_folder, remover
 from .profiles import profiled
-from .session import ready, session_of, spark_functions
+from .session import parallelism, ready, session_of, spark_functions
 
 __all__ = ["SparkScan", "counted_rows", "scan"]
 
@@ -48,6 +48,10 @@ RARE_BELOW = Schema.rare_below
 
 UNIT_BLOCKS = 64
 """Blocks that one task reads of a file, at most: one large partition does not hold up the others."""
+
+
+TASK_BLOCKS = 512
+"""Blocks that one task reads, about, where there are more than cores: thirty million records."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -130,12 +134,14 @@ class SparkScan:
             files = collected(mapped(rows, WriteBlocks(encode, str(folder)), FILE_SHAPE)).sort_by("path")
             self.rows.check(RowsSeen(sum(files.column("n").to_pylist()), summed(files.column("checksum").to_numpy())))
             blocks = FileBlocks(_units(files))
+            session = session_of(self.frame)
+            tasks = _tasks(len(blocks.units), sum(stop - first for _, first, stop in blocks.units), parallelism(session))
             with in_our_words():
-                numbers = session_of(self.frame).range(0, len(blocks.units), 1, max(1, len(blocks.units)))
+                numbers = session.range(0, len(blocks.units), 1, tasks)
         except BaseException:
             forget()
             raise
-        return SparkCounter(numbers, blocks, self.schema, self.rows, on_close=forget)
+        return SparkCounter(numbers, blocks, self.schema, self.rows, n_tasks=tasks, on_close=forget)
 
 
 def scan(
@@ -199,6 +205,12 @@ def counted_rows(frame: Any) -> RowsSeen:
     total = functions.sum(functions.col(CHECK).cast("decimal(38,0)")).cast("string").alias("total")
     (row,) = collected(hashed(frame, ()).agg(functions.count(functions.lit(1)).alias("n"), total)).to_pylist()
     return RowsSeen(row["n"], (int(row["total"] or 0) + 2**63) % 2**64 - 2**63)
+
+
+def _tasks(n_units: int, n_blocks: int, cores: int) -> int:
+    """How many tasks read so many files or parts of files: one for each core, and more where that would be much for one; starting a task costs as much as counting
+    a million rows."""
+    return max(1, min(n_units, max(cores, -(-n_blocks // TASK_BLOCKS))))
 
 
 def _units(files: pa.Table) -> tuple[tuple[str, int, int], ...]:

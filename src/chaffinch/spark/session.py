@@ -18,7 +18,7 @@ import pyarrow as pa
 from .._base.errors import ClusterError, InputError, MissingExtraError
 from .jobs import collected, in_our_words, install_sentence
 
-__all__ = ["Workers", "check_workers", "current_session", "ready", "session_of", "spark_functions", "started_session"]
+__all__ = ["Workers", "check_workers", "current_session", "parallelism", "ready", "session_of", "spark_functions", "started_session"]
 
 PROBES = 8
 """Tasks of the self-test: workers of one kind are alike, and a job of few tasks is short."""
@@ -58,6 +58,13 @@ def session_of(frame: Any) -> Any:
     if not hasattr(frame, "mapInArrow") or not hasattr(frame, "sparkSession"):
         raise InputError(f"A Spark DataFrame is needed. Got a {type(frame).__name__}: spark.createDataFrame or spark.read makes one.")
     return frame.sparkSession
+
+
+def parallelism(session: Any) -> int:
+    """Return how many tasks a cluster does at a time, as far as it says: Connect does not."""
+    with suppress(Exception):
+        return max(1, int(session.sparkContext.defaultParallelism))
+    return 32
 
 
 def current_session(session: Any = None) -> Any:
