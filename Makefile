@@ -141,7 +141,7 @@ $(OLD_SPARK_VENV)/.spark: pyproject.toml
 	$(call environment,$(OLD_SPARK_VENV))
 	$(call packages,$(OLD_SPARK_VENV)) 'setuptools<81' wheel
 	$(call packages,$(OLD_SPARK_VENV)) --no-build-isolation 'pyspark[connect]<4' 'pandas<3'
-	$(call packages,$(OLD_SPARK_VENV)) 'pyspark[connect]<4' 'pandas<3' -e '.[test-spark]'
+	$(call packages,$(OLD_SPARK_VENV)) -e '.[private]' pytest pytest-xdist hypothesis
 	@touch $@
 
 # Wheels only: the lowest versions of compiled packages are old, and no compiler should be asked for them.

@@ -25,7 +25,12 @@ class LocalFrame:
         assert all(batch.schema.names == names for part in out.parts for batch in part)
         return out
 
-    def repartition(self, n_parts: int, *names: str) -> LocalFrame:
+    def unionAll(self, other: LocalFrame) -> LocalFrame:
+        return LocalFrame([*self.parts, *other.parts])
+
+    def repartition(self, n_parts: int | str, *names: str) -> LocalFrame:
+        if isinstance(n_parts, str):  # as many as Spark likes
+            n_parts, names = 3, (n_parts, *names)
         parts: list[list[pa.RecordBatch]] = [[] for _ in range(n_parts)]
         for batch in (batch for part in self.parts for batch in part):
             for i in range(batch.num_rows):

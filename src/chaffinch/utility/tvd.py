@@ -28,7 +28,7 @@ from ..table.table import Table
 from .marginals import Clique, in_batches, shares_of_groups, too_few_records
 from .metric import METRICS, Distance, Metric, UtilityRun
 
-__all__ = ["CliqueDistance", "MarginalDistance", "marginal_distance", "total_variation"]
+__all__ = ["CliqueDistance", "MarginalDistance", "chosen_cliques", "distance_of", "marginal_distance", "total_variation"]
 
 MOST = 5_000
 """Cliques that are compared; where there are more, so many are drawn. All triples of 32 columns."""
@@ -119,7 +119,7 @@ def marginal_distance(
         why = f"a {width}-way marginal needs {width} columns; the tables have {len(pair.names)}"
         return MarginalDistance(value=None, reason=why, settings=settings)
     of = comb(len(pair.names), width)
-    chosen = _chosen(pair.names, int(width), int(most), generator(seed))
+    chosen = chosen_cliques(pair.names, int(width), int(most), generator(seed))
     settings["cliques"] = "all" if len(chosen) == of else f"{len(chosen):,} of {of:,}, drawn at random"
     return _compared(pair, chosen, of, settings)
 
@@ -151,7 +151,7 @@ def _compared(pair: TablePair, cliques: list[Clique], of: int, settings: dict[st
     )
 
 
-def _chosen(names: Sequence[str], width: int, most: int, rng: np.random.Generator) -> list[Clique]:
+def chosen_cliques(names: Sequence[str], width: int, most: int, rng: np.random.Generator) -> list[Clique]:
     """Return all column sets of a width, or so many drawn uniformly without replacement, in the order of the columns."""
     of = comb(len(names), width)
     if of <= 10 * most:
@@ -165,10 +165,10 @@ def _chosen(names: Sequence[str], width: int, most: int, rng: np.random.Generato
 
 def _distances(pair: TablePair, cliques: Sequence[Clique]) -> Array:
     first, second = pair.totals
-    return np.array([_distance(a, b, first, second) for a, b in zip(*pair.marginals(cliques), strict=True)])
+    return np.array([distance_of(a, b, first, second) for a, b in zip(*pair.marginals(cliques), strict=True)])
 
 
-def _distance(ours: Marginal, theirs: Marginal, first: float, second: float) -> float:
+def distance_of(ours: Marginal, theirs: Marginal, first: float, second: float) -> float:
     """Return the total variation distance of two marginals of one shape, dense or sparse."""
     if ours.cells is None and theirs.cells is None:
         return total_variation(ours.counts / first, theirs.counts / second)
