@@ -205,6 +205,6 @@ def _mu(names: Sequence[str], cliques: Sequence[Clique], first: Sequence[float],
         matrices.append(matrix)
     apart = (matrices[1] - matrices[0])[np.triu_indices(len(names), 1)]
     phi = PhiK(value=0.0, settings={}, names=tuple(names), original=matrices[0], synthetic=matrices[1], differences=apart[np.isfinite(apart)], without=np.empty((0, 0)), worst=())
-    value = mu_from(phi).value
-    assert value is not None
-    return value
+    norm = mu_from(phi).value
+    assert norm is not None
+    return norm
