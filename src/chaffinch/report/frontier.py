@@ -222,9 +222,9 @@ def _spot(one: Evaluation, worth: str, across: Axis, upward: Axis, colour: str, 
     if bars and not small:
         if figure.interval is not None:
             low, high = (across(end) for end in figure.interval)
-            lines += f'<path d="M{low:.1f} {y:.1f}H{high:.1f}" stroke="{colour}" stroke-width="1.2"/>'
+            lines += f'<path d="M{low:.1f} {y:.1f}H{high:.1f}" stroke="{colour}" stroke-width="1.2" stroke-opacity="0.5"/>'
         if risk.lower is not None and risk.upper is not None:
-            lines += f'<path d="M{x:.1f} {upward(risk.lower):.1f}V{upward(risk.upper):.1f}" stroke="{colour}" stroke-width="1.2"/>'
+            lines += f'<path d="M{x:.1f} {upward(risk.lower):.1f}V{upward(risk.upper):.1f}" stroke="{colour}" stroke-width="1.2" stroke-opacity="0.5"/>'
     dot = f'<circle cx="{x:.1f}" cy="{y:.1f}" r="3" fill="{colour}"/>' if small else mark(x, y, colour, shape)
     return f"<g><title>{escape(shown(said, 300))}</title>{lines}{dot}</g>"
 
