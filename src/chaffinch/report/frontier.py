@@ -136,7 +136,7 @@ def _why_section(result: FrontierResult) -> Iterator[Section]:
         some = [change for change in result.changes if change.towards == towards]
         blocks.append(Paragraph(f"Towards the {towards} neighbour on the front", "strong"))
         blocks.append(Listing(tuple(shown(change.sentence, 600) for change in some)))
-    blocks.append(Paragraph("Each sentence is of two settings that differ in one alone, fitted to the same people and attacked on the same people of the search.", "note"))
+    blocks.append(Paragraph("Each sentence is of two settings that differ in one alone, fitted to the same people and attacked on the same people of the search. The attack named is the one whose excess moves furthest; its interval holds for all attacks together.", "note"))
     yield Section("why", "Which setting moves what", tuple(blocks))
 
 

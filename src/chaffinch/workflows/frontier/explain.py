@@ -75,7 +75,12 @@ def _change(study: FrontierStudy, first: MeasuredCandidate, second: MeasuredCand
 
 
 def _moved_risk(study: FrontierStudy, first: MeasuredCandidate, second: MeasuredCandidate) -> tuple[str, float | None, tuple[float, float] | None]:
-    """The difference in excess, after less before, of the attack whose excess moved furthest in standard errors, on the same people."""
+    """The difference in excess, after less before, of the attack whose excess moved furthest in standard errors, on the same people.
+
+    The furthest of many moves by chance alone: its interval is one of intervals that hold together for all attacks (Bonferroni).
+    """
+    from scipy.special import ndtri
+
     shared = [key for key in first.attacks if key in second.attacks]
     if not shared:
         return "", None, None
@@ -88,7 +93,8 @@ def _moved_risk(study: FrontierStudy, first: MeasuredCandidate, second: Measured
     if not known:
         return "", None, None
     name, top = max(known, key=lambda pair: abs((pair[1].value or 0.0) / (pair[1].standard_error or 1.0)))
-    return name, top.value, top.interval
+    value, half = top.value or 0.0, float(ndtri(1 - 0.025 / len(known))) * (top.standard_error or 0.0)
+    return name, value, (value - half, value + half)
 
 
 def _moved_worth(first: MeasuredCandidate, second: MeasuredCandidate, worth: str) -> tuple[float | None, tuple[float, float] | None]:
@@ -130,7 +136,7 @@ def _risk_words(change: SettingChange) -> str:
         return ""
     ends = _ends(change.risk_interval)
     if change.risk_interval is not None and change.risk_interval[0] <= 0 <= change.risk_interval[1]:
-        return f"moves no attack's excess by more than chance ({change.attack}: {_points(change.risk, sign=True)}{ends})"
+        return f"moves no attack's excess by more than chance (furthest {change.attack}: {_points(change.risk, sign=True)}{ends})"
     verb = "takes {} off" if change.risk < 0 else "gives {} to"
     return f"{verb.format(_points(change.risk))} attackers' excess ({change.attack}{ends})"
 

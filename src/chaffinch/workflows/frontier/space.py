@@ -125,9 +125,18 @@ class Space:
             yield from ("rare", "bins")
 
     def path(self, start: CandidateSettings, end: CandidateSettings) -> list[CandidateSettings]:
-        """Return settings from one to another, each different from the one before in one setting alone."""
+        """Return settings from one to another, each different from the one before in one setting that counts.
+
+        Another method brings its own network settings at once, and so do tables and trees the size of leaves: varied apart, they would move nothing.
+        """
         out, at = [start], start
-        for name in ("method", "conditionals", "protected", "protect", "dropped", "epsilon", "parents", "leaf", "smoothing", "rare", "bins"):
+        if at.method != end.method:
+            at = replace(end, rare=at.rare, bins=at.bins, dropped=at.dropped, epsilon=at.epsilon if "fieldgroups" not in (at.method, end.method) else end.epsilon)
+            out.append(at)
+        if at.conditionals != end.conditionals:
+            at = replace(at, conditionals=end.conditionals, leaf=end.leaf)
+            out.append(at)
+        for name in ("protected", "protect", "dropped", "epsilon", "parents", "leaf", "smoothing", "rare", "bins"):
             if getattr(at, name) != getattr(end, name):
                 at = replace(at, **{name: getattr(end, name)})
                 out.append(at)
