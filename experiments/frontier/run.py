@@ -28,7 +28,7 @@ from chaffinch.report.candidate import CandidateSettings
 from chaffinch.report.frontier_result import Evaluation
 from chaffinch.report.frontier_rules import Limits, verdict_of
 from chaffinch.workflows.frontier.evaluate import FrontierStudy
-from chaffinch.workflows.frontier.parts import PeopleFold, PeoplePart
+from chaffinch.workflows.frontier.parts import PeopleFold, PeoplePart, split_people
 from chaffinch.workflows.frontier.settings import FrontierSettings
 
 RESULTS = Path(__file__).parent / "results.csv"
@@ -36,7 +36,7 @@ PEOPLE, EVALUATIONS, LIMIT, RESAMPLES = 2000, 8, 0.02, 200
 KEYS = ("table", "run")
 VALUES = (
     "outcome", "chosen", "attempts", "search estimate", "search lower", "unseen estimate", "unseen lower", "unseen word", "unseen kept", "unseen estimate above limit",
-    "fresh estimate", "fresh lower", "fresh word", "default fresh estimate", "default fresh lower", "search worth", "unseen worth", "fresh worth", "default fresh worth",
+    "release lower", "release allowed", "fresh estimate", "fresh lower", "fresh word", "default fresh estimate", "default fresh lower", "search worth", "unseen worth", "fresh worth", "default fresh worth",
 )  # fmt: skip
 ASKED: dict[str, dict[str, Any]] = {
     "adult": {"keys": ("age", "sex", "race", "education", "marital_status"), "sensitive": ("occupation", "relationship"), "label": "income"},
@@ -69,15 +69,25 @@ def one_run(name: str, whole: pa.Table, number: int) -> list[Any]:
     first = choice.confirmations[0]
     search = next(one for one in found.evaluations if one.candidate == first.evaluation.candidate)
     settings = FrontierSettings(**asked, **battery, resamples=RESAMPLES)
+    own = everybody(mine, settings, first.evaluation.candidate, number)
     fresh = unseen(mine, rest, settings, first.evaluation.candidate, number)
     default = unseen(mine, rest, settings, CandidateSettings(), number)
     limits = Limits(max_excess=LIMIT)
     risk, outside = first.evaluation.risk, fresh.risk
     return [
         "confirmed" if choice.evaluation is not None else "none confirmed", first.evaluation.words, len(choice.confirmations), search.risk.estimate, search.risk.lower, risk.estimate, risk.lower,
-        first.word, int(first.word != "broken"), int((risk.estimate or 0) > LIMIT), outside.estimate, outside.lower, verdict_of(outside, limits), default.risk.estimate, default.risk.lower,
+        first.word, int(first.word != "broken"), int((risk.estimate or 0) > LIMIT), own.risk.lower, int(verdict_of(own.risk, limits) != "broken"), outside.estimate, outside.lower, verdict_of(outside, limits), default.risk.estimate, default.risk.lower,
         search.worth[0].value, first.evaluation.worth[0].value, fresh.worth[0].value, default.worth[0].value,
     ]  # fmt: skip
+
+
+def everybody(mine: pa.Table, settings: FrontierSettings, candidate: CandidateSettings, seed: int) -> Evaluation:
+    """Return what tables of each half of the run's people give away: what is looked at before a release is written."""
+    table = chaffinch.read(mine)
+    first, second = split_people(table, np.arange(table.n_rows), 0.5, np.random.default_rng([seed, 7]))
+    part = PeoplePart("everybody", (PeopleFold(first, second), PeopleFold(second, first)), table.n_rows)
+    study = FrontierStudy(table=table, holdout=None, search=part, confirmation=part, settings=settings, root=np.random.SeedSequence(seed))
+    return study.evaluate(candidate, part).evaluation
 
 
 def unseen(mine: pa.Table, rest: pa.Table, settings: FrontierSettings, candidate: CandidateSettings, seed: int) -> Evaluation:
@@ -104,10 +114,12 @@ def summary(cells: Cells) -> None:
 
         kept, fresh = (sum(row[at[column]] not in ("0", "broken") for row in made) for column in ("unseen kept", "fresh word"))
         above = sum(int(row[at["unseen estimate above limit"]]) for row in made)
+        allowed = [row for row in made if row[at["unseen kept"]] == "1" and row[at["release allowed"]] == "1"]
+        written = sum(row[at["fresh word"]] != "broken" for row in allowed)
         broken = sum(float(row[at["default fresh lower"]]) > LIMIT for row in made)
         confirmed = sum(row[at["outcome"]] == "confirmed" for row in rows)
         print(
-            f"{name}: {len(rows)} runs, {len(rows) - len(made)} in which nothing qualified, {confirmed} confirmed in the end; first choice kept on unseen people {kept} of {len(made)} (estimate above the limit {above}), release kept on fresh people {fresh}; "
+            f"{name}: {len(rows)} runs, {len(rows) - len(made)} in which nothing qualified, {confirmed} confirmed in the end; first choice kept on unseen people {kept} of {len(made)} (estimate above the limit {above}), made of everybody and kept on fresh people {fresh}, of the {len(allowed)} that would be written {written}; "
             f"defaults broken on fresh people {broken}; fresh estimate {mean('fresh estimate'):.4f} against {mean('default fresh estimate'):.4f} of the defaults, accuracy {mean('fresh worth'):.4f} against "
             f"{mean('default fresh worth'):.4f}"
         )
@@ -120,12 +132,13 @@ def main() -> None:
     parser.add_argument("--scotland", type=Path)
     parser.add_argument("--acs", type=Path)
     parser.add_argument("--runs", type=int, default=100)
+    parser.add_argument("--start", type=int, default=100)
     parser.add_argument("--only")
     options = parser.parse_args()
     given = {"adult": options.adult, "scotland": options.scotland and [options.scotland], "acs": options.acs and [options.acs]}
     tables = {name: columns_of(name, pa.concat_tables([pq.read_table(path) for path in paths])) for name, paths in given.items() if paths and options.only in (None, name)}
     cells = Cells(RESULTS, KEYS, VALUES)
-    for number in range(options.runs):
+    for number in range(options.start, options.start + options.runs):
         for name, whole in tables.items():
             cells.get((name, number), lambda name=name, whole=whole, number=number: [one_run(name, whole, number)])
     summary(cells)

@@ -52,6 +52,14 @@ def test_what_is_not_known_is_on_no_front_and_qualifies_for_nothing() -> None:
     assert qualifies(RiskFigure(estimate=0.1, auc=0.6), Limits(max_excess=0.1, max_auc=0.6))
 
 
+def test_room_for_doubt_is_as_wide_above_as_below() -> None:
+    """0.06 with a lower bound of 0.03 may be 0.09, and 0.05 with the same width 0.08."""
+    assert RiskFigure(estimate=0.06, lower=0.03).ceiling == pytest.approx(0.09)
+    assert not qualifies(RiskFigure(estimate=0.06, lower=0.03), Limits(max_excess=0.08))
+    assert qualifies(RiskFigure(estimate=0.05, lower=0.021), Limits(max_excess=0.08))
+    assert RiskFigure().ceiling is None
+
+
 def test_of_equals_by_a_standard_error_the_safest_is_chosen() -> None:
     """0.79 is within 0.02 of 0.80 and safer; 0.75 is safer still and not within."""
     some = [one(0.05, 0.80, 1, error=0.02), one(0.03, 0.79, 2, error=0.02), one(0.01, 0.75, 3, error=0.02), one(0.2, 0.95, 4)]

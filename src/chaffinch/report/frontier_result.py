@@ -39,6 +39,11 @@ class RiskFigure:
     auc_interval: tuple[float, float] | None = None
     reason: str = ""
 
+    @property
+    def ceiling(self) -> float | None:
+        """The estimate with room for doubt: as far above it as it is above its lower bound."""
+        return None if self.estimate is None else self.estimate + max(0.0, self.estimate - (self.estimate if self.lower is None else self.lower))
+
 
 @dataclass(frozen=True, kw_only=True)
 class WorthFigure:

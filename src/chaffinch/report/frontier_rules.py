@@ -1,13 +1,13 @@
 """The rules by which settings are on the front, keep to limits, are chosen and are confirmed: each stated once, and used everywhere.
 
-A setting *qualifies* in the search if the estimate of its largest excess is within the limit: it is more likely than not that no attack tells more. Of
-those that qualify the most useful is chosen, or, among those within a standard error of its worth, the one that gives least away (the rule of one
+A setting *qualifies* in the search if the estimate of its largest excess is within the limit with room for doubt: as far below it as the estimate is above its own lower
+bound. Of those that qualify the most useful is chosen, or, among those within a standard error of its worth, the one that gives least away (the rule of one
 standard error; Breiman, Friedman, Olshen and Stone 1984, section 3.4.3): what is most useful by a hair is so by luck.
 
 A setting *keeps* its limit on people it was not chosen on unless the simultaneous 95 % lower bound of some excess is above it, which is what
 `--max-excess` of every command means. That is a test, and a test of few people passes much: so three words are told apart ("kept", "not refuted",
 "broken"), and the smallest excess that would have been seen is said beside them. If the first choice is broken, the next is tried on the same people, whom
-one look has been spent on: it has to qualify there, as it did in the search. After three there is no further.
+one look has been spent on: its estimate has to be within the limit there. After three there is no further.
 """
 
 from __future__ import annotations
@@ -65,8 +65,8 @@ def pareto(evaluations: Sequence[Evaluation], worth: str) -> tuple[Evaluation, .
 
 
 def qualifies(risk: RiskFigure, limits: Limits) -> bool:
-    """Return whether a setting is more likely than not within the limits; one whose risk is not known is not."""
-    if limits.max_excess is not None and (risk.estimate is None or risk.estimate > limits.max_excess):
+    """Return whether a setting is within the limits with room for doubt; one whose risk is not known is not."""
+    if limits.max_excess is not None and (risk.ceiling is None or risk.ceiling > limits.max_excess):
         return False
     return limits.max_auc is None or (risk.auc is not None and risk.auc <= limits.max_auc)
 
@@ -82,12 +82,14 @@ def verdict_of(risk: RiskFigure, limits: Limits) -> str:
 
 
 def passes(risk: RiskFigure, limits: Limits, attempt: int) -> bool:
-    """Return whether a confirmation is enough: the first unless it is broken, a later one if it qualifies on the new people too. Unknown risk is not."""
+    """Return whether a confirmation is enough: the first unless it is broken, a later one if its estimate is within the limit too. Unknown risk is not."""
     if limits.max_excess is not None and risk.lower is None:
         return False
     if limits.max_auc is not None and risk.auc is None:
         return False
-    return verdict_of(risk, limits) != BROKEN and (attempt == 1 or qualifies(risk, limits))
+    if verdict_of(risk, limits) == BROKEN:
+        return False
+    return attempt == 1 or limits.max_excess is None or (risk.estimate is not None and risk.estimate <= limits.max_excess)
 
 
 def ranked(evaluations: Sequence[Evaluation], limits: Limits, worth: str) -> list[Evaluation]:
@@ -115,7 +117,7 @@ def nearest(evaluations: Sequence[Evaluation], limits: Limits) -> Evaluation | N
     """Return the settings that come nearest to limits: the least above them."""
 
     def over(one: Evaluation) -> float:
-        above = max(0.0, (one.risk.estimate or 0.0) - limits.max_excess) if limits.max_excess is not None else 0.0
+        above = max(0.0, (one.risk.ceiling or 0.0) - limits.max_excess) if limits.max_excess is not None else 0.0
         return above + (max(0.0, (one.risk.auc or 1.0) - limits.max_auc) if limits.max_auc is not None else 0.0)
 
     known = [one for one in evaluations if one.risk.estimate is not None]
@@ -129,7 +131,7 @@ def no_candidate(evaluations: Sequence[Evaluation], limits: Limits) -> InputErro
         return InputError(f"None of {len(evaluations)} settings could be attacked, so none is known to keep to {limits.words}. Name other keys, or more people.")
     auc = "" if limits.max_auc is None or close.risk.auc is None else f" and a membership AUC of {number(close.risk.auc)}"
     return InputError(
-        f"None of {len(evaluations)} settings keeps to {limits.words}. Nearest: {close.words}, with an excess of {number(close.risk.estimate)}{auc}. "
+        f"None of {len(evaluations)} settings keeps to {limits.words}. Nearest: {close.words}, with an excess of {number(close.risk.estimate)}, {number(close.risk.ceiling)} with room for doubt{auc}. "
         "Allow more, search longer (--budget, --evaluations), or give more people: an excess is known more closely then."
     )
 

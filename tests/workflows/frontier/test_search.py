@@ -25,7 +25,7 @@ def test_the_grid_comes_first_in_its_order() -> None:
 def test_after_the_grid_steps_start_at_what_would_be_chosen_and_nothing_comes_twice() -> None:
     every = [one(candidate, 0.5, 0.1) for candidate in SPACE.grid()]
     best = CandidateSettings(rare=10)
-    every = [one(best, 0.04, 0.9) if e.candidate == best else e for e in every]
+    every = [one(best, 0.02, 0.9) if e.candidate == best else e for e in every]
     limits = Limits(max_excess=0.05)
     assert promising(every, limits, "w")[0].candidate == best
     batch = next_candidates(SPACE, every, limits, "w")
@@ -35,7 +35,7 @@ def test_after_the_grid_steps_start_at_what_would_be_chosen_and_nothing_comes_tw
 
 
 def test_what_lies_on_both_sides_of_the_limit_and_is_worth_more_is_gone_on_from() -> None:
-    some = [one(CandidateSettings(), 0.04, 0.5), one(CandidateSettings(leaf=30), 0.06, 0.7), one(CandidateSettings(leaf=100), 0.5, 0.6)]
+    some = [one(CandidateSettings(), 0.02, 0.5), one(CandidateSettings(leaf=30), 0.06, 0.7), one(CandidateSettings(leaf=100), 0.5, 0.6)]
     assert [e.candidate.leaf for e in promising(some, Limits(max_excess=0.05), "w")] == [10, 30]
 
 

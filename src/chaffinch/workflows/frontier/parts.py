@@ -92,8 +92,8 @@ def cost_of_parting(part: PeoplePart, whole: int, detectable: tuple[float, float
     """Return sentences on what parting people costs: in what can be seen, and in what the figures are of."""
     made_of = part.people if holdout else part.people // 2
     out = [
-        f"Figures of the search are of tables made of {made_of:,} people, where the release is made of {whole:,}: a smaller table gives more away about each of its "
-        "people and is worth less, so the release is expected to do no worse on either side."
+        f"Figures of the search are of tables made of {made_of:,} people, where the release is made of {whole:,}. A smaller table is worth less; it may give more "
+        "away about each of its people, or less, since a larger one has more rare combinations. So the release is attacked again itself, before it is written."
     ]
     if detectable is not None:
         low, high = detectable
