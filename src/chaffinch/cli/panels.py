@@ -21,7 +21,7 @@ FIRST: dict[str, tuple[str, ...]] = {
     "utility": ("holdout", "label", "thorough", "html", "verbose"),
     "risk": ("keys", "sensitive", "holdout", "thorough", "html", "verbose"),
     "release": ("output", "label", "sensitive", "keys", "holdout", "thorough"),
-    "frontier": ("output", "keys", "sensitive", "label", "max_excess", "budget", "evaluations", "holdout"),
+    "frontier": ("output", "keys", "sensitive", "label", "max_excess", "budget"),
     "compare": ("html", "json"),
     "plan": ("schema", "epsilon", "delta", "method"),
     "ledger": ("new", "epsilon", "delta", "data"),
