@@ -152,7 +152,8 @@ class FrontierStudy:
 
         asked = self.search if part is None else part
         members = self.coded(evaluation.candidate, asked, 0)
-        population = recoded_like(self._others.take(asked.folds[0].others), members)
+        others = self._others.take(asked.folds[0].others)
+        members, population = align(members, without_columns(others, [name for name in others.schema.names if name not in members.schema.names]), names=("other",))
         synthesiser = synthesiser_for(evaluation.candidate.synthesiser(self.settings.label), self.table.schema)
         seed = child(self.root, _part(asked), _MEMBERSHIP, stream_of(evaluation.candidate.key))
         shadows = ShadowSettings(shadows=self.settings.shadows, tests=max(20, self.settings.shadows // 2), tables=2, grid="population")
@@ -182,11 +183,6 @@ def recoded(table: Table, rare: int, bins: int, threshold: int) -> Table:
         again = read(table.data, schema)
     again = replace(again, person_of=table.person_of, origin=table.origin)
     return with_found_rules(again, threshold) if searched else again
-
-
-def recoded_like(other: Table, table: Table) -> Table:
-    """Return another table on the grid of one, so that both have the same codes."""
-    return replace(align(table, without_columns(other, [name for name in other.schema.names if name not in table.schema.names]), names=("other",))[1], person_of=other.person_of)
 
 
 def without_columns(table: Table, dropped: Sequence[str]) -> Table:
