@@ -48,6 +48,7 @@ def test_a_frontier_fills_a_folder_and_goes_on_in_it(data: Path, tmp_path: Path)
         (["--epsilons", "many"], "Write --epsilons none,10,3,1"),
         (["--epsilons", "none,1"], "no promise of privacy covers"),
         (["--vary", "colour"], "Unknown setting to vary"),
+        (["--ledger", "ledger.json"], "give --epsilons"),
     ],
 )
 def test_bad_use_ends_with_2_and_writes_nothing(data: Path, tmp_path: Path, options: list[str], message: str) -> None:

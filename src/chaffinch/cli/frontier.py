@@ -17,12 +17,14 @@ from .options import (
     Holdout,
     Input,
     JsonOut,
+    LedgerIn,
     Quiet,
     Threads,
     Threshold,
     check_outputs,
     command_line,
     expanded,
+    ledger_allows,
     names_of,
     reading_of,
     show_lines,
@@ -74,6 +76,7 @@ def frontier(
     title: Annotated[str | None, typer.Option(help="Title of the report.")] = None,
     threshold: Threshold = THRESHOLD,
     reading: ReadSettings,
+    ledger: LedgerIn = None,
     seed: Annotated[int | None, typer.Option(help="Seed of the search; drawn, and kept, unless given. With --epsilons: for tests only, no privacy.")] = None,
     json: JsonOut = None,
     quiet: Quiet = False,
@@ -93,7 +96,7 @@ def frontier(
     from ..workflows.running import RunOptions
     from .reading import open_beside
 
-    check_outputs(input, json if json is None or json.resolve().parent != output.resolve() else None)
+    check_outputs(input, json if json is None or json.resolve().parent != output.resolve() else None, ledger)
     if output.exists() and not output.is_dir():
         raise InputError(f"Cannot write into '{output}': it is a file. Name a folder.")
     if input.resolve().parent == (output / TO_RELEASE).resolve():
@@ -102,15 +105,17 @@ def frontier(
         keys=keys, sensitive=sensitive, label=label, formula=formula, tables=tables, worth=worth, max_excess=max_excess, max_auc=max_auc, epsilons=epsilons,
         choose=choose, budget=budget, evaluations=evaluations, vary=vary, attackers=attackers, tests=tests, share=share, threshold=threshold,
     )  # fmt: skip
+    if ledger is not None and not settings.private:
+        raise InputError("--ledger adds up privacy budgets: give --epsilons and --choose too.")
     start_arrow(threads)
-    with progress_bar(quiet=quiet, plain=True) as progress:
+    with progress_bar(quiet=quiet, plain=True) as progress, ledger_allows():
         run = RunOptions(seed=seed, threads=threads, progress=progress, command=command_line())
         source = FrontierData(
             data=input, holdout=None if holdout is None else open_beside(holdout, reading), reading=reading, person=person_id, order=order_by, weight=weight
         )
         found = run_frontier(source, settings, run=run, folder=output)
         found = replace(found, result=found.result.named(input.name))
-        done = deliver(found, source, output, ending=ending_like(input), title=title, run=run)
+        done = deliver(found, source, output, ending=ending_like(input), title=title, run=run, ledger=ledger)
     result = done.result
     if json is not None:
         write_json(json, result.to_dict())

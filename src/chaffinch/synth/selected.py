@@ -11,6 +11,7 @@ from .._base.errors import InputError, PrivacyError
 from .._base.progress import Progress, silent
 from .._base.seeds import Seed
 from ..counts.memory import MemoryCounter
+from ..privacy.account import Account
 from ..privacy.budget import Budget
 from ..privacy.ledger import Plan
 from ..privacy.relation import Neighbours
@@ -40,7 +41,7 @@ class SelectedSettings(PureMethod):
     workload
         Sets of columns by whose counts tables are compared; all pairs unless given.
     chosen
-        The place of the candidate that each fit chose is appended to it: part of what is released.
+        The account of each fit and the place of the candidate that it chose are appended to it: `position_of` looks there.
     """
 
     name: ClassVar[str] = "selected"
@@ -55,7 +56,7 @@ class SelectedSettings(PureMethod):
     neighbours: Neighbours = "add-remove"
     rows_per_person: int = 1
     draw: Draw | None = None
-    chosen: list[int] = field(default_factory=list, compare=False)
+    chosen: list[tuple[Account, int]] = field(default_factory=list, compare=False)
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -85,9 +86,13 @@ class SelectedSettings(PureMethod):
         counter = data if isinstance(data, MemoryCounter) else MemoryCounter(data)
         progress("fitting and choosing candidates", -1)
         selected = select_candidate(counter, [self._fit(one, counter.table) for one in self.candidates], self.workload or pairs_workload(counter.schema), self.selection, seed=seed)
-        self.chosen.append(selected.position)
+        self.chosen.append((selected.account, selected.position))
         model: BayesNetModel = selected.model
         return replace(model, fitted=replace(model.fitted, privacy=selected.account))
+
+    def position_of(self, model: BayesNetModel) -> int:
+        """Return the place of the candidate that a model of these settings was fitted with, however many others were fitted since: part of what is released."""
+        return next(place for account, place in self.chosen if account is model.privacy)
 
     def _fit(self, settings: Settings, table: Table) -> Fit:
         def fit(budget: Budget, seed: Seed) -> Candidate:

@@ -72,6 +72,21 @@ def test_after_three_none_could_be_confirmed() -> None:
         confirmer(SEARCH, Limits(max_excess=0.003), "w")
 
 
+def test_looks_of_an_earlier_run_count() -> None:
+    """A second run, with another limit, goes on counting: its first new look is the third, and must qualify; there is no fourth."""
+    people, kept = StandIn({10: 0.2, 30: 0.2, 100: 0.06, 300: 0.0}), []
+    looks: dict[str, Any] = {}
+    first = Confirmer(people, looks=looks, keep=lambda: kept.append(len(looks)))  # type: ignore[arg-type]
+    for leaf in (10, 30):
+        first.confirm(CandidateSettings(leaf=leaf), LIMITS)
+    second = Confirmer(people, looks=looks, keep=lambda: kept.append(len(looks)))  # type: ignore[arg-type]
+    third = second.confirm(CandidateSettings(leaf=100), LIMITS)
+    assert (third.attempt, third.word, third.passed) == (3, "not refuted", False)
+    with pytest.raises(InputError, match="unseen no more"):
+        second.confirm(CandidateSettings(leaf=300), LIMITS)
+    assert kept == [1, 2, 3]
+
+
 def test_the_same_candidate_is_looked_at_once() -> None:
     people = StandIn({10: 0.01})
     confirmer = Confirmer(people)  # type: ignore[arg-type]

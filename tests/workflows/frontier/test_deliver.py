@@ -10,7 +10,8 @@ import pyarrow as pa
 import pyarrow.csv as pc
 import pytest
 
-from chaffinch._base.errors import InputError
+from chaffinch._base.errors import InputError, PrivacyError
+from chaffinch.privacy.project import create_project, open_project
 from chaffinch.report.frontier_result import FrontierResult
 from chaffinch.report.frontier_rules import Limits
 from chaffinch.table import Column, Schema
@@ -81,7 +82,13 @@ def test_under_a_promise_no_figure_decides_what_leaves(declared: FrontierData, t
     settings = quick(epsilons=(3.0, 1.0), choose=rule, limits=Limits(max_excess=0.0), evaluations=2)
     run = RunOptions(seed=1)
     found = run_frontier(declared, settings, run=run)
-    done = deliver(found, declared, tmp_path / "out", ending=".csv", title=None, run=run)
+    create_project(tmp_path / "ledger.json", data="people")
+    done = deliver(found, declared, tmp_path / "out", ending=".csv", title=None, run=run, ledger=tmp_path / "ledger.json")
+    assert [(entry.label, entry.budget.epsilon, entry.test_only) for entry in open_project(tmp_path / "ledger.json").releases] == [("out", 3.0, True)]
+    create_project(tmp_path / "limited.json", data="people", epsilon=4.0)
+    with pytest.raises(PrivacyError, match="has a limit"):
+        deliver(found, declared, tmp_path / "more", ending=".csv", title=None, run=run, ledger=tmp_path / "limited.json")
+    assert not (tmp_path / "more").exists()
     assert (tmp_path / "out" / "to-release" / "synthetic.csv").exists()
     assert done.release is not None
     account = done.release.model.privacy

@@ -11,7 +11,7 @@ import pytest
 import chaffinch
 from chaffinch._base.errors import InputError
 from chaffinch.report.candidate import CandidateSettings
-from chaffinch.report.frontier_result import Evaluation
+from chaffinch.report.frontier_result import Confirmation, Evaluation
 from chaffinch.workflows.frontier.store import EvaluationFile, inputs_of
 
 from .conftest import made_people, quick
@@ -26,6 +26,16 @@ def test_what_was_written_is_read_again(tmp_path: Path) -> None:
     assert next(iter(json.loads(path.read_text()))) == "confidential"
     again = EvaluationFile(path, inputs, None)
     assert (again.seed, again.resumed, again.evaluations) == (7, 1, first.evaluations)
+
+
+def test_looks_at_people_who_were_set_aside_are_kept(tmp_path: Path) -> None:
+    table = chaffinch.read(made_people(200))
+    inputs, path = inputs_of(table, None, quick()), tmp_path / "confidential" / "evaluations.json"
+    first = EvaluationFile(path, inputs, 7)
+    look = Confirmation(evaluation=Evaluation(candidate=CandidateSettings(leaf=30), people=9), word="kept", passed=True, attempt=1)
+    first.looks[look.evaluation.candidate.key] = look
+    first.write()
+    assert EvaluationFile(path, inputs, 7).looks == {look.evaluation.candidate.key: look}
 
 
 def test_other_data_options_and_seeds_are_refused(tmp_path: Path) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from ..._base.errors import InputError
@@ -21,11 +21,15 @@ MOST_AUC = 6
 
 @dataclass(eq=False)
 class Confirmer:
-    """Chooses and confirms; it counts how often the people who were set aside were looked at, and stops when they have been too often."""
+    """Chooses and confirms; it counts how often the people who were set aside were looked at, and stops when they have been too often.
+
+    `looks` are those of earlier runs on the same people, and grow; `keep` is called when one is added.
+    """
 
     study: FrontierStudy
     progress: Progress = silent
     looks: dict[str, Confirmation] = field(default_factory=dict)
+    keep: Callable[[], object] = lambda: None
 
     def __call__(self, evaluations: Sequence[Evaluation], limits: Limits, worth: str) -> FrontierChoice:
         """Return the choice under limits: the first in the order of `ranked` that the people who were set aside do not speak against."""
@@ -71,6 +75,8 @@ class Confirmer:
             evaluation=evaluation, word=verdict_of(evaluation.risk, limits), passed=not evaluation.failure and passes(evaluation.risk, limits, attempt), attempt=attempt
         )
         self.looks[candidate.key] = confirmation
+        if known is None:
+            self.keep()
         return confirmation
 
 

@@ -12,6 +12,7 @@ from ...report.candidate import CandidateSettings
 from ...report.frontier_result import FrontierChoice, FrontierResult, RiskFigure
 from ...report.frontier_rules import BROKEN, verdict_of
 from ...risk import RiskSettings
+from ...synth.bayesnet.model import BayesNetModel
 from ...synth.selected import SelectedSettings
 from ...utility import UtilitySettings
 from ..release import ReleaseSettings, run_release
@@ -36,7 +37,9 @@ class Delivery:
     names: tuple[str, ...]
 
 
-def deliver(found: FrontierRun, source: FrontierData, folder: Path, *, ending: str, title: str | None, run: RunOptions) -> Delivery:
+def deliver(
+    found: FrontierRun, source: FrontierData, folder: Path, *, ending: str, title: str | None, run: RunOptions, ledger: Path | None = None
+) -> Delivery:
     """Write a frontier into a folder, and with it the release that was chosen, where it was confirmed; all of it, or none.
 
     A release whose own figures break a limit is reported, and its table is not written; under a promise it is, since whether a table is there must not hang on figures.
@@ -49,7 +52,7 @@ def deliver(found: FrontierRun, source: FrontierData, folder: Path, *, ending: s
         by_figures = choice is not None and choice.rule not in ("public", "private")
         if choice is not None and (choice.allowed or not by_figures):
             output = leaving_folder(part) / f"synthetic{ending}"
-            release, choice = release_chosen(found, source, output, title=title, run=run)
+            release, choice = release_chosen(found, source, output, title=title, run=run, ledger=ledger, entry=folder.name)
             choice = with_release(choice, release)
             result = replace(result, choice=choice)
             release.write_beside(part)
@@ -66,7 +69,9 @@ def deliver(found: FrontierRun, source: FrontierData, folder: Path, *, ending: s
     return Delivery(result, release, tuple(names))
 
 
-def release_chosen(found: FrontierRun, source: FrontierData, output: Path, *, title: str | None, run: RunOptions) -> tuple[ReleaseResult, FrontierChoice]:
+def release_chosen(
+    found: FrontierRun, source: FrontierData, output: Path, *, title: str | None, run: RunOptions, ledger: Path | None = None, entry: str = "frontier"
+) -> tuple[ReleaseResult, FrontierChoice]:
     """Return the release of the settings that were chosen, made of everybody, its table written to `output`; and the choice, which a private selection makes here.
 
     Without a promise the seed is that of the search. With one, noise is the operating system's, unless a seed was asked for: a test.
@@ -85,6 +90,7 @@ def release_chosen(found: FrontierRun, source: FrontierData, output: Path, *, ti
     settings = ReleaseSettings(
         synthesis=SynthesisSettings(
             synthesiser=synthesiser, reading=replace(source.reading, schema=None), person=source.person, order=source.order, weight=source.weight,
+            ledger=ledger, entry=entry,
         ),
         utility=UtilitySettings(label=asked.label, formula=asked.formula, threshold=asked.threshold),
         attack=attack, label=asked.label, keys=keys, sensitive=asked.sensitive, max_excess=choice.limits.max_excess, title=title,
@@ -94,7 +100,10 @@ def release_chosen(found: FrontierRun, source: FrontierData, output: Path, *, ti
     if holdout is not None and candidate.dropped:
         holdout = holdout[[name for name in holdout.schema.names if name not in candidate.dropped]]
     release = run_release(study.coded(candidate), settings, holdout=holdout, run=replace(run, seed=seed), outputs=[output])
-    return release, choice if private is None else after_selection(study, choice, private)
+    if private is None:
+        return release, choice
+    assert isinstance(release.model, BayesNetModel)
+    return release, after_selection(study, choice, private, private.position_of(release.model))
 
 
 def selection_of(study: FrontierStudy) -> SelectedSettings:
@@ -105,11 +114,11 @@ def selection_of(study: FrontierStudy) -> SelectedSettings:
     return SelectedSettings(epsilon=max(e for e in asked.epsilons if e is not None), candidates=some, workload=asked.tables or pairs)
 
 
-def after_selection(study: FrontierStudy, choice: FrontierChoice, private: SelectedSettings) -> FrontierChoice:
+def after_selection(study: FrontierStudy, choice: FrontierChoice, private: SelectedSettings, position: int) -> FrontierChoice:
     """Return the choice that the fit of the release made, with figures of it on both parts: they come after it, and had no part in it."""
     asked = study.settings
     every = private_candidates(asked.epsilons, asked.sensitive, asked.label)
-    chosen = replace(every[private.chosen[0]], epsilon=private.selection.fit.epsilon)
+    chosen = replace(every[position], epsilon=private.selection.fit.epsilon)
     confirmation = Confirmer(study).confirm(chosen, choice.limits)
     made = replace(choice, evaluation=study.evaluate(chosen).evaluation, confirmations=(confirmation,))
     how = f"Chosen privately out of {len(every)}, by tables that carry a promise and not by the figures here. {private.selection.sentence}"

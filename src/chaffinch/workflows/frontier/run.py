@@ -193,7 +193,7 @@ def run_frontier(source: FrontierData, settings: FrontierSettings, *, run: RunOp
     run.progress("measuring references", -1)
     references = tuple(one.evaluation for one in study.references())
     stopped = _searched(study, kept, run, start)
-    confirmer = Confirmer(study, run.progress)
+    confirmer = Confirmer(study, run.progress, kept.looks, kept.write)
     choice: FrontierChoice | None = None
     changes: tuple[SettingChange, ...] = ()
     curves: tuple[SettingCurve, ...] = ()

@@ -1,4 +1,7 @@
-"""What was evaluated, in a plain file: a search that was stopped goes on from it, and a folder of another search is refused."""
+"""What was evaluated, in a plain file: a search that was stopped goes on from it, and a folder of another search is refused.
+
+It also holds how often the people who were set aside were looked at: another limit, or a longer search, does not make them unseen again.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +17,7 @@ from ... import __version__
 from ..._base.errors import InputError
 from ..._base.plain import check_format, from_plain, to_plain
 from ..._base.safe_files import read_small, write_text
-from ...report.frontier_result import Evaluation
+from ...report.frontier_result import Confirmation, Evaluation
 from ...table.table import Table
 from .settings import FrontierSettings
 
@@ -49,6 +52,7 @@ class EvaluationFile:
     def __init__(self, path: Path | None, inputs: Mapping[str, Any], seed: int | None) -> None:
         self.path, self.inputs, self.seed = path, inputs, seed
         self.evaluations: list[Evaluation] = []
+        self.looks: dict[str, Confirmation] = {}
         self.resumed = 0
         if path is not None and path.exists():
             self._read(path)
@@ -69,6 +73,8 @@ class EvaluationFile:
             raise InputError(f"The folder '{path.parent.parent}' holds a search with seed {seed}. Got seed {self.seed}: leave it out, or name another folder.")
         self.seed = seed
         self.evaluations = list(from_plain(tuple[Evaluation, ...], data.get("evaluations") or (), what="the list of evaluations"))
+        looks = from_plain(tuple[Confirmation, ...], data.get("looks") or (), what="the list of evaluations")
+        self.looks = {look.evaluation.candidate.key: look for look in looks}
         self.resumed = len(self.evaluations)
 
     def replace(self, evaluations: Sequence[Evaluation]) -> None:
@@ -81,5 +87,8 @@ class EvaluationFile:
         if self.path is None:
             return
         self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        data = {"confidential": True, "format": FORMAT, "version": VERSION, "inputs": dict(self.inputs), "seed": self.seed, "evaluations": to_plain(self.evaluations)}
+        data = {
+            "confidential": True, "format": FORMAT, "version": VERSION, "inputs": dict(self.inputs), "seed": self.seed,
+            "evaluations": to_plain(self.evaluations), "looks": to_plain(list(self.looks.values())),
+        }  # fmt: skip
         write_text(self.path, json.dumps(data, indent=1, ensure_ascii=False, allow_nan=False) + "\n", mode=0o600)
