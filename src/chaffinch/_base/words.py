@@ -30,7 +30,7 @@ def number(value: Any) -> str:
 
     Examples
     --------
-    >>> number(0.01234), number(-2), number(32561.0), number(0.0000321), number(None), number(float("nan"))
+    >>> number(0.01234), number(-2), number(32561.0), number(0.00003214), number(None), number(float("nan"))
     ('0.0123', '−2', '32,561', '0.0000321', '–', '–')
     """
     if not is_number(value):
@@ -41,7 +41,7 @@ def number(value: Any) -> str:
     elif size == 0 or size >= 1e-4:
         text = f"{size:.3g}"
     elif size >= 1e-6:
-        text = f"{size:.9f}".rstrip("0")
+        text = f"{float(f'{size:.3g}'):.9f}".rstrip("0")
     else:
         text = f"{size:.2g}"
     return ("−" if value < 0 else "") + text
