@@ -122,7 +122,7 @@ def test_every_column_set_is_as_likely(n_columns):
     rng = np.random.default_rng(4)
     seen: Counter[str] = Counter()
     for _ in range(times):
-        drawn = tvd._chosen(names, 2, most, rng)
+        drawn = tvd.chosen_cliques(names, 2, most, rng)
         assert len(set(drawn)) == most
         assert all(names.index(a) < names.index(b) for a, b in drawn)
         seen.update(name for clique in drawn for name in clique)
