@@ -5,19 +5,16 @@ Exit codes: 0 done, 1 a policy said no, 2 bad use or bad input, 3 a fault of our
 
 from __future__ import annotations
 
-import contextlib
 import os
-import signal
 import sys
-import threading
 import traceback
-from collections.abc import Iterator
 from typing import Annotated, NoReturn
 
 import typer
 
 from .. import __version__
 from .._base.errors import ChaffinchError
+from .._base.signals import TERMINATED, raising_on_sigterm
 from .attack import attack
 from .audit import audit
 from .check import check
@@ -93,11 +90,11 @@ def _common(
 def main() -> NoReturn:
     """Run the command line and end the process with its exit code."""
     try:
-        with _ending_as_ctrl_c():
+        with raising_on_sigterm(_TerminatedError):  # as Ctrl-C does: nothing half-written
             app()
     except _TerminatedError:
         typer.echo(stopped(), err=True)
-        sys.exit(128 + signal.SIGTERM)
+        sys.exit(TERMINATED)
     except SystemExit as end:
         sys.exit(end.code)
     except ChaffinchError as error:
@@ -119,23 +116,6 @@ def main() -> NoReturn:
 
 class _TerminatedError(BaseException):
     """The process was asked to end."""
-
-
-@contextlib.contextmanager
-def _ending_as_ctrl_c() -> Iterator[None]:
-    """Have SIGTERM, which schedulers send, end a run as Ctrl-C does, with nothing half-written; unless somebody listens to it already."""
-    if threading.current_thread() is not threading.main_thread() or signal.getsignal(signal.SIGTERM) is not signal.SIG_DFL:
-        yield
-        return
-
-    def end(number: int, frame: object) -> NoReturn:
-        raise _TerminatedError
-
-    signal.signal(signal.SIGTERM, end)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, signal.SIG_DFL)
 
 
 def _fault(error: Exception) -> NoReturn:

@@ -20,9 +20,7 @@ import hashlib
 import json
 import os
 import shutil
-import signal
 import tempfile
-import threading
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields, is_dataclass
 from functools import cached_property
@@ -35,6 +33,7 @@ from numpy.typing import NDArray
 
 from .._base.errors import FileError
 from .._base.held_folders import held, remove_left_behind
+from .._base.signals import raising_on_sigterm
 from .._base.words import size_words
 from .codec import same_codes
 from .codes import WIDTHS, Codes, narrowest
@@ -274,27 +273,10 @@ def temporary_folder(beside: str | os.PathLike[str] | None = None, *, n_bytes: i
                 f"The code cache needs {size_words(n_bytes)}, and '{place}' has {size_words(free)} left. Set TMPDIR to a folder with more room, "
                 "or use --engine memory."
             )
-        with _ending_on_sigterm(), held(folder):
+        with raising_on_sigterm(), held(folder):
             yield folder
     finally:
         shutil.rmtree(folder, ignore_errors=True)
-
-
-@contextlib.contextmanager
-def _ending_on_sigterm() -> Iterator[None]:
-    """Have SIGTERM, which schedulers send, end the process as an exception does, so that it tidies up; unless somebody listens to it already."""
-    if threading.current_thread() is not threading.main_thread() or signal.getsignal(signal.SIGTERM) is not signal.SIG_DFL:
-        yield
-        return
-
-    def end(number: int, frame: object) -> None:
-        raise SystemExit(128 + number)
-
-    signal.signal(signal.SIGTERM, end)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, signal.SIG_DFL)
 
 
 @contextlib.contextmanager
