@@ -37,6 +37,8 @@ def to_numbers(values: pa.Array) -> tuple[Numbers, NDArray[np.bool_]]:
     values = whole_array(values)
     if pa.types.is_dictionary(values.type):
         values = values.cast(value_type(values.type))
+    if pa.types.is_float16(values.type):
+        values = values.cast(pa.float32())  # Arrow 17 cannot fill the nulls of halves
     present = np.ones(len(values), dtype=bool)
     if values.null_count:
         present = values.is_valid().to_numpy(zero_copy_only=False)
