@@ -97,6 +97,7 @@ def test_under_a_promise_no_figure_decides_what_leaves(declared: FrontierData, t
     assert sum(charge.epsilon for charge in account.charges) <= 3.0 * (1 + 1e-9)
     choice = done.result.choice
     assert choice.rule == rule
+    assert "was not written" not in choice.sentence
     assert choice.candidate is not None
     assert choice.candidate.epsilon == 3.0 if rule == "public" else choice.candidate.epsilon < 3.0
     with pytest.raises(InputError, match="voids a promise"):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from ..._base.errors import InputError
 from ..._base.progress import Progress, silent
@@ -39,8 +39,8 @@ class Confirmer:
         if not some:
             raise no_candidate(evaluations, limits)
         tried: list[Confirmation] = []
-        for attempt, one in enumerate(some[:ATTEMPTS], start=1):
-            tried.append(self.confirm(one.candidate, limits, attempt))
+        for one in some[:ATTEMPTS]:
+            tried.append(self.confirm(one.candidate, limits))
             if tried[-1].passed:
                 return _chosen(one, tuple(tried), limits, worth)
         return _chosen(None, tuple(tried), limits, worth)
@@ -56,7 +56,7 @@ class Confirmer:
                 break
         return list(out.values())
 
-    def confirm(self, candidate: CandidateSettings, limits: Limits, attempt: int = 1) -> Confirmation:
+    def confirm(self, candidate: CandidateSettings, limits: Limits) -> Confirmation:
         """Return what a candidate gives away about people the search never saw; each candidate is looked at once, and three at most."""
         known = self.looks.get(candidate.key)
         if known is None:
@@ -97,7 +97,7 @@ def private_candidates(epsilons: Sequence[float | None], sensitive: Sequence[str
 
 def _chosen(one: Evaluation | None, tried: tuple[Confirmation, ...], limits: Limits, worth: str) -> FrontierChoice:
     choice = FrontierChoice(rule="data", limits=limits, worth=worth, evaluation=one, confirmations=tried)
-    return FrontierChoice(rule="data", limits=limits, worth=worth, evaluation=one, confirmations=tried, sentence=choice_sentence(choice))
+    return replace(choice, sentence=choice_sentence(choice))
 
 
 def choice_sentence(choice: FrontierChoice) -> str:

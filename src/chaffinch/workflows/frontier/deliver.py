@@ -49,14 +49,13 @@ def deliver(
         inside = part / CONFIDENTIAL
         inside.mkdir(mode=0o700, exist_ok=True)
         choice = result.choice
-        by_figures = choice is not None and choice.rule not in ("public", "private")
-        if choice is not None and (choice.allowed or not by_figures):
+        if choice is not None and (choice.allowed or not by_figures(choice)):
             output = leaving_folder(part) / f"synthetic{ending}"
             release, choice = release_chosen(found, source, output, title=title, run=run, ledger=ledger, entry=folder.name)
             choice = with_release(choice, release)
             result = replace(result, choice=choice)
             release.write_beside(part)
-            if by_figures and not choice.allowed:
+            if by_figures(choice) and not choice.allowed:
                 output.unlink()
         text = json.dumps(result.to_dict(), indent=2, ensure_ascii=False, allow_nan=False)
         write_text(inside / "frontier.json", f"{text}\n", mode=0o600)
@@ -96,7 +95,7 @@ def release_chosen(
         attack=attack, label=asked.label, keys=keys, sensitive=asked.sensitive, max_excess=choice.limits.max_excess, title=title,
     )  # fmt: skip
     seed = run.seed if asked.private else found.seed
-    holdout = None if study.holdout is None else study.holdout
+    holdout = study.holdout
     if holdout is not None and candidate.dropped:
         holdout = holdout[[name for name in holdout.schema.names if name not in candidate.dropped]]
     release = run_release(study.coded(candidate), settings, holdout=holdout, run=replace(run, seed=seed), outputs=[output])
@@ -125,6 +124,11 @@ def after_selection(study: FrontierStudy, choice: FrontierChoice, private: Selec
     return replace(made, sentence=f"{choice_sentence(made)} {how}")
 
 
+def by_figures(choice: FrontierChoice) -> bool:
+    """Return whether figures of the original decide what leaves: not where there is a promise."""
+    return choice.rule not in ("public", "private")
+
+
 def with_release(choice: FrontierChoice, release: ReleaseResult) -> FrontierChoice:
     """Return a choice with what the release itself gives away, and in its sentence whose figure that is."""
     risk = release.risk
@@ -132,7 +136,8 @@ def with_release(choice: FrontierChoice, release: ReleaseResult) -> FrontierChoi
         return choice
     figure = RiskFigure(lower=risk.lower_bound, attacks=len(risk.attacks))
     whom = "people who are not in the data" if risk.cross_fit is None else "the other half, models made of one half of them"
-    word = " That breaks the limit: the table was not written." if verdict_of(figure, choice.limits) == BROKEN else ""
+    fate = "the table was not written" if by_figures(choice) else "under a promise the table is written all the same"
+    word = f" That breaks the limit: {fate}." if verdict_of(figure, choice.limits) == BROKEN else ""
     low = "" if risk.lower_bound is None else f"some excess is above {max(0.0, risk.lower_bound):.3g} with 95 % confidence" if risk.lower_bound > 0 else "no excess was found"
     said = f" Of the release itself, made of everybody, those included whom the choice was made on, and held against {whom}: {low}.{word}" if low else ""
     return replace(choice, released=figure, sentence=choice.sentence + said)
