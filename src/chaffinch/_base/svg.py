@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from html import escape
 
 from markupsafe import Markup
 
 from .words import fixed, number, shown, width_of
 
-__all__ = ["GREY", "INK", "SERIES", "Axis", "Colour", "Dot", "bars", "blend", "contrast", "cut", "dots", "ink_on", "mark", "picture", "text"]
+__all__ = ["GREY", "INK", "SERIES", "Axis", "Colour", "Dot", "Labels", "bars", "blend", "contrast", "cut", "dots", "ink_on", "mark", "picture", "text"]
 
 INK, GREY, RULE = "#1b1b1b", "#595959", "#d5d5d5"
 SIZE = 12.0
@@ -270,3 +270,25 @@ def _legend(series: Sequence[str], looks: Sequence[tuple[str, str]], left: float
         out.append(text(x + 16, y + 4, name))
         x += 40 + width_of(name, 12)
     return out, y + 22
+
+
+@dataclass
+class Labels:
+    """Names beside the points of a picture, each moved down until it lies over no other: between `top` and `bottom`, at most `room` wide, lines `step` apart."""
+
+    top: float
+    bottom: float
+    room: float
+    step: float
+    taken: list[tuple[float, float, float]] = field(default_factory=list)
+
+    def at(self, x: float, y: float, name: str, *, fill: str, anchor: str) -> str:
+        """Return a name near a point."""
+        words = cut(name, self.room)
+        wide = width_of(words, SIZE)
+        start = x - wide if anchor == "end" else x - wide / 2 if anchor == "middle" else x
+        y = max(y, self.top)
+        while any(abs(y - other) < self.step and start < end and begin < start + wide for begin, end, other in self.taken) and y < self.bottom:
+            y += self.step
+        self.taken.append((start, start + wide, y))
+        return text(x, y, words, fill=fill, anchor=anchor)

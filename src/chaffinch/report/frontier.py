@@ -8,8 +8,8 @@ from html import escape
 from markupsafe import Markup
 
 from .._base.html import Leaving
-from .._base.svg import GREY, INK, Axis, cut, mark, picture, text
-from .._base.words import NONE, between, number, percent, shown, width_of
+from .._base.svg import GREY, INK, Axis, Labels, cut, mark, picture, text
+from .._base.words import NONE, between, number, percent, shown
 from .curves import Curve, Point, curves, frame
 from .frontier_result import Evaluation, FrontierResult, RiskFigure, SettingCurve, WorthFigure
 from .frontier_rules import ATTEMPTS
@@ -173,17 +173,17 @@ def front_picture(result: FrontierResult, worth: str, *, key: str) -> Markup:
     low = min([-0.04 * top, *((one.risk.estimate or 0.0) for one in (*known, *beside))])
     across, upward = Axis(min(values), max(values), LEFT, WIDE - RIGHT), Axis(low, top, TALL - BOTTOM, TOP)
     body = [*across.across(TOP, TALL - BOTTOM), *upward.up(LEFT, WIDE - RIGHT)]
-    taken: list[tuple[float, float, float]] = []
+    labels = Labels(top=TOP + 8, bottom=TALL - BOTTOM, room=330, step=13)
     if limit is not None:
         y = upward(limit)
         body.append(f'<path d="M{LEFT:.1f} {y:.1f}H{WIDE - RIGHT:.1f}" stroke="{ORANGE}" stroke-dasharray="6 3" stroke-width="1.5"/>')
-        body.append(_label(WIDE - RIGHT - 4, y - 5, f"the limit, {number(limit)}", taken, fill=INK, anchor="end"))
+        body.append(labels.at(WIDE - RIGHT - 4, y - 5, f"the limit, {number(limit)}", fill=INK, anchor="end"))
     above = [one for one in known if (one.risk.estimate or 0.0) > upward.high]
     for one in known:
         if one.candidate not in on_front:
             body.append(_spot(one, worth, across, upward, PALE, "circle", small=True))
     if above:
-        body.append(_label(LEFT + 6, TOP + 12, f"{len(above)} of {len(known)} settings: above this scale", taken, fill=GREY, anchor="start"))
+        body.append(labels.at(LEFT + 6, TOP + 12, f"{len(above)} of {len(known)} settings: above this scale", fill=GREY, anchor="start"))
     spots = [(across(one.worth_of(worth).value or 0.0), upward(one.risk.estimate or 0.0)) for one in front]
     if len(spots) > 1:
         path = "".join(f"H{x:.1f}V{y:.1f}" for x, y in spots[1:])
@@ -194,19 +194,19 @@ def front_picture(result: FrontierResult, worth: str, *, key: str) -> Markup:
     for one in (one for one in known if one.candidate == chosen):
         body.append(_spot(one, worth, across, upward, ORANGE, "square"))
     for number_, (x, y) in enumerate(spots, start=1):
-        body.append(_label(x, y - 11, str(number_), taken, fill=BLUE, anchor="middle"))
+        body.append(labels.at(x, y - 11, str(number_), fill=BLUE, anchor="middle"))
     for one in (one for one in known if one.candidate == chosen):
         x, y = across(one.worth_of(worth).value or 0.0), upward(one.risk.estimate or 0.0)
-        body.append(_label(*_beside(x, y), "chosen", taken, fill=INK, anchor=_anchor(x)))
+        body.append(labels.at(*_beside(x, y), "chosen", fill=INK, anchor=_anchor(x)))
     for one in beside:
         x, y = across(one.worth_of(worth).value or 0.0), upward(one.risk.estimate or 0.0)
         body.append(_spot(one, worth, across, upward, GREY, "diamond", bars=(one.risk.estimate or 0.0) <= top))
         off = f" (excess {number(one.risk.estimate)}, above the scale)" if (one.risk.estimate or 0.0) > upward.high else ""
-        body.append(_label(*_beside(x, y), f"{one.words}{off}", taken, fill=GREY, anchor=_anchor(x)))
+        body.append(labels.at(*_beside(x, y), f"{one.words}{off}", fill=GREY, anchor=_anchor(x)))
     apart = [one for one in known if one.candidate.method == "independent"]
     for one in apart[:1] if all((one.risk.estimate or 0.0) > upward.high for one in apart) else [one for one in apart if (one.risk.estimate or 0.0) <= upward.high][:1]:
         x, y = across(one.worth_of(worth).value or 0.0), upward(one.risk.estimate or 0.0)
-        body.append(_label(x - 9, y + 20, "independent columns", taken, fill=GREY, anchor="start"))
+        body.append(labels.at(x - 9, y + 20, "independent columns", fill=GREY, anchor="start"))
     arrow = "more is better" if known[0].worth_of(worth).higher else "less is better"
     body.append(text((LEFT + WIDE) / 2, TALL - 10, cut(f"worth: {_title(result, worth)} ({arrow})", WIDE - LEFT), anchor="middle", fill=GREY))
     body.append(text(14, (TALL - BOTTOM + TOP) / 2, "largest excess of any attack", anchor="middle", fill=GREY, turn=-90))
@@ -235,18 +235,6 @@ def _beside(x: float, y: float) -> tuple[float, float]:
 
 def _anchor(x: float) -> str:
     return "end" if x > (LEFT + WIDE) / 2 else "start"
-
-
-def _label(x: float, y: float, name: str, taken: list[tuple[float, float, float]], *, fill: str, anchor: str) -> str:
-    """Return a name near a point, moved down until it lies over no other."""
-    words = cut(name, 330)
-    wide = width_of(words, 12)
-    start = x - wide if anchor == "end" else x - wide / 2 if anchor == "middle" else x
-    y = max(y, TOP + 8)
-    while any(abs(y - other) < 13 and start < end and begin < start + wide for begin, end, other in taken) and y < TALL - BOTTOM:
-        y += 13
-    taken.append((start, start + wide, y))
-    return text(x, y, words, fill=fill, anchor=anchor)
 
 
 def _ends(figure: WorthFigure) -> list[float]:

@@ -8,8 +8,8 @@ from html import escape
 
 from markupsafe import Markup
 
-from .._base.svg import GREY, INK, SERIES, Axis, cut, mark, picture, text
-from .._base.words import number, percent, shown, width_of
+from .._base.svg import GREY, INK, SERIES, Axis, Labels, cut, mark, picture, text
+from .._base.words import number, percent, shown
 from ..risk.attribution.attack import Attack
 from ..risk.attribution.verdict import keys_words, worse
 from ..utility.verdict import VerdictRow, ladder
@@ -129,11 +129,11 @@ def _drawn(key: str, title: str, points: Sequence[TradePoint], lines: Sequence[t
     top = max([*(point.risk for point in points), *(point.risk_interval[1] for point in points if point.risk_interval), *(value for _, value in lines), 0.05])
     upward = Axis(0.0, min(top, 1.0), TALL - BOTTOM, TOP)
     body = [*across.across(TOP, TALL - BOTTOM), *upward.up(LEFT, WIDE - RIGHT)]
-    taken: list[tuple[float, float, float]] = []
+    labels = Labels(top=TOP + 6, bottom=TALL - BOTTOM, room=240, step=14)
     for name, value in lines:
         y = upward(value)
         body.append(f'<path d="M{LEFT:.1f} {y:.1f}H{WIDE - RIGHT:.1f}" stroke="{GREY}" stroke-dasharray="5 3"/>')
-        body.append(_label(LEFT + 6, y - 4, name, taken, fill=GREY, anchor="start"))
+        body.append(labels.at(LEFT + 6, y - 4, name, fill=GREY, anchor="start"))
     place = 0
     for point in points:
         x, y = across(point.worth), upward(point.risk)
@@ -148,20 +148,8 @@ def _drawn(key: str, title: str, points: Sequence[TradePoint], lines: Sequence[t
         said = f"{point.name}: worth {percent(point.worth)}, attack right for {percent(point.risk)}"
         body.append(f"<g><title>{escape(said)}</title>{mark(x, y, colour, shape)}</g>")
         right = x > (LEFT + WIDE) / 2
-        body.append(_label(x + (-9 if right else 9), y - 8, point.name, taken, fill=GREY if point.reference else INK, anchor="end" if right else "start"))
+        body.append(labels.at(x + (-9 if right else 9), y - 8, point.name, fill=GREY if point.reference else INK, anchor="end" if right else "start"))
     body.append(text((LEFT + WIDE) / 2, TALL - 8, cut(f"kept: {kept}, from independent columns to the best that can be had", WIDE - LEFT), anchor="middle", fill=GREY))
     body.append(text(12, TALL / 2, "attack right for", anchor="middle", fill=GREY, turn=-90))
     desc = "; ".join(f"{point.name}: worth {percent(point.worth)}, risk {percent(point.risk)}" for point in points)
     return picture(key, WIDE, TALL, title=title, desc=desc, body=body)
-
-
-def _label(x: float, y: float, name: str, taken: list[tuple[float, float, float]], *, fill: str, anchor: str) -> str:
-    """Return a name near a point, moved down until it lies over no other."""
-    words = cut(name, 240)
-    wide = width_of(words, 12)
-    start = x - wide if anchor == "end" else x
-    y = max(y, TOP + 6)
-    while any(abs(y - other) < 14 and start < end and begin < start + wide for begin, end, other in taken) and y < TALL - BOTTOM:
-        y += 14
-    taken.append((start, start + wide, y))
-    return text(x, y, words, fill=fill, anchor=anchor)
