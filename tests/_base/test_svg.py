@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chaffinch._base.svg import SERIES, Axis, Dot, Labels, bars, contrast, cut, dots, ink_on
+from chaffinch._base.svg import SERIES, Axis, Dot, PointLabels, bars, contrast, cut, dots, ink_on
 from chaffinch._base.words import width_of
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -78,7 +78,7 @@ def test_dots_stand_where_their_numbers_are_and_differ_in_shape():
 
 @given(st.lists(st.tuples(st.floats(0, 300), st.floats(0, 200), st.sampled_from(["start", "middle", "end"])), max_size=12))
 def test_names_lie_over_no_other_while_there_is_room(places):
-    labels = Labels(top=10.0, bottom=1e6, room=80.0, step=14.0)
+    labels = PointLabels(top=10.0, bottom=1e6, room=80.0, step=14.0)
     for number, (x, y, anchor) in enumerate(places):
         labels.at(x, y, f"name {number}", fill="black", anchor=anchor)
     boxes = labels.taken

@@ -11,7 +11,7 @@ from markupsafe import Markup
 
 from .words import fixed, number, shown, width_of
 
-__all__ = ["GREY", "INK", "SERIES", "Axis", "Colour", "Dot", "Labels", "bars", "blend", "contrast", "cut", "dots", "ink_on", "mark", "picture", "text"]
+__all__ = ["GREY", "INK", "SERIES", "Axis", "Colour", "Dot", "PointLabels", "bars", "blend", "contrast", "cut", "dots", "ink_on", "mark", "picture", "text"]
 
 INK, GREY, RULE = "#1b1b1b", "#595959", "#d5d5d5"
 SIZE = 12.0
@@ -273,7 +273,7 @@ def _legend(series: Sequence[str], looks: Sequence[tuple[str, str]], left: float
 
 
 @dataclass
-class Labels:
+class PointLabels:
     """Names beside the points of a picture, each moved down until it lies over no other: between `top` and `bottom`, at most `room` wide, lines `step` apart."""
 
     top: float

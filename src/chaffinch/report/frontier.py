@@ -8,7 +8,7 @@ from html import escape
 from markupsafe import Markup
 
 from .._base.html import Leaving
-from .._base.svg import GREY, INK, Axis, Labels, cut, mark, picture, text
+from .._base.svg import GREY, INK, Axis, PointLabels, cut, mark, picture, text
 from .._base.words import NONE, between, number, percent, shown
 from .curves import Curve, Point, curves, frame
 from .frontier_result import Evaluation, FrontierResult, RiskFigure, SettingCurve, WorthFigure
@@ -173,7 +173,7 @@ def front_picture(result: FrontierResult, worth: str, *, key: str) -> Markup:
     low = min([-0.04 * top, *((one.risk.estimate or 0.0) for one in (*known, *beside))])
     across, upward = Axis(min(values), max(values), LEFT, WIDE - RIGHT), Axis(low, top, TALL - BOTTOM, TOP)
     body = [*across.across(TOP, TALL - BOTTOM), *upward.up(LEFT, WIDE - RIGHT)]
-    labels = Labels(top=TOP + 8, bottom=TALL - BOTTOM, room=330, step=13)
+    labels = PointLabels(top=TOP + 8, bottom=TALL - BOTTOM, room=330, step=13)
     if limit is not None:
         y = upward(limit)
         body.append(f'<path d="M{LEFT:.1f} {y:.1f}H{WIDE - RIGHT:.1f}" stroke="{ORANGE}" stroke-dasharray="6 3" stroke-width="1.5"/>')

@@ -8,7 +8,7 @@ from html import escape
 
 from markupsafe import Markup
 
-from .._base.svg import GREY, INK, SERIES, Axis, Labels, cut, mark, picture, text
+from .._base.svg import GREY, INK, SERIES, Axis, PointLabels, cut, mark, picture, text
 from .._base.words import number, percent, shown
 from ..risk.attribution.attack import Attack
 from ..risk.attribution.verdict import keys_words, worse
@@ -129,7 +129,7 @@ def _drawn(key: str, title: str, points: Sequence[TradePoint], lines: Sequence[t
     top = max([*(point.risk for point in points), *(point.risk_interval[1] for point in points if point.risk_interval), *(value for _, value in lines), 0.05])
     upward = Axis(0.0, min(top, 1.0), TALL - BOTTOM, TOP)
     body = [*across.across(TOP, TALL - BOTTOM), *upward.up(LEFT, WIDE - RIGHT)]
-    labels = Labels(top=TOP + 6, bottom=TALL - BOTTOM, room=240, step=14)
+    labels = PointLabels(top=TOP + 6, bottom=TALL - BOTTOM, room=240, step=14)
     for name, value in lines:
         y = upward(value)
         body.append(f'<path d="M{LEFT:.1f} {y:.1f}H{WIDE - RIGHT:.1f}" stroke="{GREY}" stroke-dasharray="5 3"/>')
