@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
+import pytest
 
 from chaffinch.table.formats import parquet
 from chaffinch.table.sources import expected_shape, open_source
@@ -41,3 +43,18 @@ def test_batches_of_many_columns_have_fewer_rows(tmp_path, monkeypatch):
         batches = list(source.batches(columns))
         assert {batch.num_rows for batch in batches} == {rows}
         assert pa.Table.from_batches(batches).column("c1").to_pylist() == list(range(30))
+
+
+@pytest.mark.parametrize("group_rows", [50_000, 2_000_000])
+def test_bytes_that_were_read_are_let_go(tmp_path, monkeypatch, group_rows):
+    """16 MB that nothing compresses, as 40 row groups or one: what Arrow holds while they are read is a small part of them."""
+    monkeypatch.setattr(parquet, "BATCH_ROWS", 10_000)
+    numbers = np.random.default_rng(0).random(2_000_000)
+    pq.write_table(pa.table({"x": numbers}), tmp_path / "t.parquet", row_group_size=group_rows, use_dictionary=False, compression="none")
+    del numbers
+    source = open_source(tmp_path / "t.parquet")
+    before, held = pa.total_allocated_bytes(), 0
+    for batch in source.batches(["x"]):
+        held = max(held, pa.total_allocated_bytes() - before)
+        del batch
+    assert held < 8e6

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
@@ -24,6 +24,9 @@ BATCH_CELLS = 1 << 22
 LEAST_ROWS = 1 << 12
 """Rows of a batch, however many columns there are."""
 
+BUFFER_BYTES = 1 << 16
+"""Bytes of a column that are read at a time."""
+
 
 def _open(path: Path, options: ReadOptions) -> Source:
     import pyarrow.parquet as pq
@@ -33,18 +36,24 @@ def _open(path: Path, options: ReadOptions) -> Source:
     # Dictionaries of words that are asked for as such come as they are; others are checked, and bytes that are no text stop it.
     coded = [f.name for f in schema if options.tolerant and pa.types.is_dictionary(f.type) and is_words(f.type)]
     if coded:
-        schema = pq.ParquetFile(path, read_dictionary=coded).schema_arrow
+        schema = _file(path, coded).schema_arrow
 
     def read(columns: Sequence[str] | None) -> Iterator[pa.RecordBatch]:
         wanted = set(schema.names if columns is None else columns)
         dictionaries = [*coded, *(name for name in words if name in wanted and columns is not None)]
-        file = pq.ParquetFile(path, read_dictionary=dictionaries)
-        yield from file.iter_batches(_batch_rows(len(wanted)), columns=None if columns is None else list(columns))
+        yield from _file(path, dictionaries).iter_batches(_batch_rows(len(wanted)), columns=None if columns is None else list(columns))
 
     def head(n_rows: int) -> Iterator[pa.RecordBatch]:
-        yield from pq.ParquetFile(path, read_dictionary=[*coded, *words]).iter_batches(n_rows, use_threads=False)
+        yield from _file(path, [*coded, *words]).iter_batches(n_rows, use_threads=False)
 
     return Source(str(path), schema, read, native="arrow", n_rows=pq.read_metadata(path).num_rows, head=head)
+
+
+def _file(path: Path, dictionaries: Sequence[str]) -> Any:
+    """Open a file that is read batch by batch. Arrow's own buffers would hold all of its bytes, or of a row group's, until the last batch is read."""
+    import pyarrow.parquet as pq
+
+    return pq.ParquetFile(path, read_dictionary=list(dictionaries), pre_buffer=False, buffer_size=BUFFER_BYTES)
 
 
 def _batch_rows(n_columns: int) -> int:
