@@ -30,8 +30,8 @@ FEW = 1 << 16
 DRAWN = 1 << 20
 """Row numbers drawn at once."""
 
-BLOCK_CELLS = 1 << 22
-"""Numbers of one block of draws: 32 MB."""
+BLOCK_CELLS = 1 << 20
+"""Numbers of one block of draws: 8 MB."""
 
 
 def alike(columns: Sequence[NDArray[Any]], *, most: int) -> Counts | None:

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from .._base.allocator import giving_back
 from .._base.errors import unknown_name
 from .._base.masking import THRESHOLD, masked_count
 from .._base.progress import Progress, silent
@@ -114,7 +115,7 @@ def measure_utility(
     root = seed_sequence(seed)
     if isinstance(original, Scan):
         settings = replace(settings, label=_label(original.schema, settings.label))
-        with run_of_files(original, synthetic, holdout, settings, root, threads=threads, progress=progress) as files_run:
+        with run_of_files(original, synthetic, holdout, settings, root, threads=threads, progress=giving_back(progress)) as files_run:
             return _measured(original, files_run, seed)
     source = open_table(original)
     settings = replace(settings, label=_label(source.schema, settings.label))

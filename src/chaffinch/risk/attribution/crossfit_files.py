@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..._base.allocator import giving_back
 from ..._base.masking import masked_count
 from ..._base.progress import Progress, silent
 from ..._base.seeds import Seed, seed_sequence
@@ -35,6 +36,7 @@ def cross_fit_file(
 
     Where the file has no more records than that, the result is that of all of them, as in memory.
     """
+    progress = giving_back(progress)
     progress("choosing a sample", -1)
     people = choose_of_scan(original, settings.sample_rows, key=hash_key(child(seed_sequence(seed), _SAMPLE)))
     chosen, total = (masked_count(n, settings.threshold) for n in (people.n_rows, original.n_rows))

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from ..._base.allocator import giving_back
 from ..._base.errors import InputError, listed
 from ..._base.masking import THRESHOLD, masked_count
 from ..._base.progress import Progress, silent
@@ -193,6 +194,7 @@ def _measured_files(
     if len(several) > 1 or model is not None:
         raise InputError("Several releases, or a model beside them, are attacked in memory: pass --engine memory, or attack one synthetic file at a time.")
     settings.check(original.schema)
+    progress = giving_back(progress)
     questions = settings.questions(child(root, 0))
     data, sample = data_of_files(original, several[0], holdout, settings, root, progress=progress)
     data = with_references(data, settings, root)
