@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import chaffinch
-from chaffinch.counts import MemoryCounter, batch_entropies, entropies, scores
+from chaffinch.counts import MemoryCounter, batch_entropies, entropies, row_entropies, scores
 from chaffinch.counts.entropies import JointEntropies, joint_entropies
 from chaffinch.counts.reference import ReferenceCounter
 
@@ -36,7 +36,7 @@ def test_sets_too_large_for_the_scratch_are_counted_sparsely(coded, monkeypatch)
     table = coded(rng.integers(0, 40, (4, 200)), [40] * 4)
     sets = all_sets(4, 4)
     want = joint_entropies(MemoryCounter(table), sets)
-    monkeypatch.setattr(entropies, "SCRATCH_CELLS", 100)
+    monkeypatch.setattr(row_entropies, "SCRATCH_CELLS", 100)
     got = joint_entropies(MemoryCounter(table), sets)
     assert got[0] == pytest.approx(want[0], abs=1e-12)
     assert np.array_equal(got[1], want[1])
@@ -79,7 +79,7 @@ def test_many_rows_are_counted_in_batches_with_the_same_bits(coded, monkeypatch)
     table = coded([rng.integers(0, size, 500) for size in sizes], sizes)
     sets = sorted(columns for width in range(1, 5) for columns in combinations(range(6), width))
     by_rows = joint_entropies(MemoryCounter(table), sets)
-    monkeypatch.setattr(entropies, "IN_BATCHES_FROM", 1)
+    monkeypatch.setattr(row_entropies, "FEW_ROWS", 1)
     monkeypatch.setattr(entropies, "MANY_SETS", 1)
     monkeypatch.setattr(entropies, "BLOCK_ROWS", 64)
     monkeypatch.setattr(batch_entropies, "MOST_BEGINNINGS", 300)  # the widest sets are left to the other way

@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 import chaffinch
-from chaffinch.counts import MemoryCounter, StreamCounter, entropies, scores
+from chaffinch.counts import MemoryCounter, StreamCounter, row_entropies, scores
 from chaffinch.counts.families import family_scores
 from chaffinch.counts.reference import ReferenceCounter
 
@@ -146,7 +146,7 @@ def test_families_too_large_for_the_scratch_and_for_integers(coded, monkeypatch,
     families = [(0, (1, 2, 3, 4, 5, 6)), (0, (5,)), *([] if score == "F" else [(2, (1, 3, 4, 5)), (5, (0, 1))])]
     want = family_scores(MemoryCounter(table), families, score)
     assert want == pytest.approx(one_by_one(ReferenceCounter(table), families, score), abs=1e-9)
-    monkeypatch.setattr(entropies, "SCRATCH_CELLS", 100)
+    monkeypatch.setattr(row_entropies, "SCRATCH_CELLS", 100)
     assert family_scores(MemoryCounter(table), families, score) == pytest.approx(want, abs=1e-11)
 
 

@@ -7,33 +7,37 @@ engines the marginals are counted, a bounded number of cells at a time.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
-from itertools import combinations, pairwise
+from itertools import combinations
 from math import prod
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .._base.threads import thread_count, thread_map
 from ..table.code_cache import BLOCK_ROWS
 from ..table.codes import Codes
+from . import row_entropies
 from .batch_entropies import batch_entropies
-from .counter import Columns, Counter, EntropyCounter
+from .counter import Columns, Counter, EntropyCounter, RowCounter
 from .memory import MemoryCounter
+from .pair_entropies import PairEntropies, pair_entropies
 from .plan import runs_of
-from .scores import count_log_count, entropy, entropy_of_counts
+from .row_entropies import padded
+from .scores import entropy, entropy_of_counts
 
-__all__ = ["MOST_MASKED", "Columns", "JointEntropies", "every_entropy", "joint_entropies", "masks_up_to"]
+__all__ = ["MOST_MASKED", "Columns", "JointEntropies", "every_entropy", "every_pair", "joint_entropies", "masks_up_to"]
 
 MOST_MASKED = 16
 """Columns up to which sets are written as bit masks: entropies then stand in an array with a place for every set."""
 
-IN_BATCHES_FROM, MANY_SETS = 1 << 18, 100
-"""Rows and sets from which a table in memory is counted as a stream is: near memory then holds a batch, and no longer the numbers of all rows."""
+MANY_SETS = 100
+"""Sets from which a table in memory with many rows is counted as a stream is: near memory then holds a batch, and no longer the numbers of all rows."""
 
-SCRATCH_CELLS = 1 << 26
 MOST_CELLS = 1 << 25
+
+PAIRS_AT_A_TIME = 1 << 18
+"""Pairs that are asked for together where they are not all counted at once."""
 
 
 class JointEntropies:
@@ -51,30 +55,41 @@ class JointEntropies:
     def __init__(self, counter: Counter) -> None:
         self.counter = counter
         self._known: dict[Columns, tuple[float, int]] = {(): (0.0, 1)}
+        self._pairs: PairEntropies | None = None
+
+    def ask_pairs(self) -> NDArray[np.float64]:
+        """Count all pairs, and return their entropies in the order of words."""
+        if self._pairs is None:
+            self._pairs = every_pair(self.counter)
+        return self._pairs.values
 
     def ask(self, sets: Iterable[Columns]) -> None:
         """Count all of these sets that are not known yet, together."""
-        new = sorted({columns for columns in sets if columns not in self._known})
+        new = sorted({columns for columns in sets if columns not in self._known and (self._pairs is None or len(columns) != 2)})
         if new:
             for columns, value, filled in zip(new, *joint_entropies(self.counter, new), strict=True):
                 self._known[columns] = (float(value), int(filled))
 
     def entropy(self, columns: Columns) -> float:
         """Return the joint entropy of a set of columns."""
-        if columns not in self._known:
-            self.ask([columns])
-        return self._known[columns][0]
+        return self._found(columns)[0]
 
     def filled(self, columns: Columns) -> int:
         """Return how many combinations of a set of columns occur."""
-        if columns not in self._known:
-            self.ask([columns])
-        return self._known[columns][1]
+        return self._found(columns)[1]
 
     def information(self, child: int, parents: Columns) -> float:
         """Return I(child; parents): 0 if the parents tell nothing of the child."""
         both = tuple(sorted((*parents, child)))
         return max(0.0, self.entropy((child,)) + self.entropy(parents) - self.entropy(both))
+
+    def _found(self, columns: Columns) -> tuple[float, int]:
+        if self._pairs is not None and len(columns) == 2:
+            place = self._pairs.place(*columns)
+            return float(self._pairs.values[place]), int(self._pairs.filled[place])
+        if columns not in self._known:
+            self.ask([columns])
+        return self._known[columns]
 
 
 @lru_cache(maxsize=32)
@@ -108,6 +123,21 @@ def every_entropy(counter: Counter, width: int) -> tuple[NDArray[np.float64], ND
     return values, filled
 
 
+def every_pair(counter: Counter) -> PairEntropies:
+    """Return the entropies and the numbers of filled cells of all pairs of columns, however many these are."""
+    d, weight = len(counter.schema.names), getattr(counter, "weight", None)
+    if isinstance(counter, RowCounter) and weight is None:
+        threads = getattr(counter, "threads", None)
+        pairs = pair_entropies(lambda: (batch.codes for batch in counter.coded()), counter.schema.sizes, counter.n_rows, threads=threads)
+    else:
+        pairs = PairEntropies.nothing(d)
+    left = np.flatnonzero(pairs.filled < 0)
+    for start in range(0, len(left), PAIRS_AT_A_TIME):
+        places = left[start : start + PAIRS_AT_A_TIME]
+        pairs.values[places], pairs.filled[places] = joint_entropies(counter, pairs.pairs(places))
+    return pairs
+
+
 def joint_entropies(counter: Counter, sets: list[Columns]) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
     """Return the entropy and the number of filled cells of each set (sorted, none empty)."""
     if _counted_in_place(counter):
@@ -138,14 +168,6 @@ def _every_set(d: int, width: int) -> tuple[list[Columns], NDArray[np.int64], ND
     return sets, *padded(sets), masks
 
 
-def padded(sets: Sequence[Columns]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Sets as rows of one array, filled up with -1, and their widths."""
-    out = np.full((len(sets), max([1, *map(len, sets)])), -1, dtype=np.int64)
-    for q, columns in enumerate(sets):
-        out[q, : len(columns)] = columns
-    return out, (out >= 0).sum(axis=1)
-
-
 def _from_marginals(counter: Counter, sets: list[Columns]) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
     names, sizes = counter.schema.names, counter.schema.sizes
     values, filled = np.zeros(len(sets)), np.zeros(len(sets), dtype=np.int64)
@@ -163,19 +185,6 @@ def batches(cells: list[int]) -> Iterator[list[int]]:
     return runs_of([min(size, MOST_CELLS // 8) for size in cells], MOST_CELLS)
 
 
-def scratch(counter: MemoryCounter, width: int) -> int:
-    """Return how many cells of scratch a set of `width` columns may need, if its beginning is numbered densely."""
-    sizes = counter.schema.sizes
-    return int(min(SCRATCH_CELLS, counter.n_rows * max(sizes, default=1), prod(sorted(sizes)[-width:])))
-
-
-def in_threads(counter: MemoryCounter, work: Callable[[slice], None], n_sets: int, *, visits: int) -> None:
-    """Do the work for all sets, in runs of them on several threads where that pays."""
-    threads = 1 if counter.n_rows * visits < 2_000_000 else thread_count(counter.threads)
-    edges = np.linspace(0, n_sets, min(4 * threads if threads > 1 else 1, n_sets) + 1).astype(int)
-    thread_map(work, [slice(int(a), int(b)) for a, b in pairwise(edges) if b > a], threads=threads)
-
-
 def _blocks(codes: Codes) -> Iterator[Codes]:
     yield from (codes.between(start, start + BLOCK_ROWS) for start in range(0, codes.n_rows, BLOCK_ROWS))
 
@@ -183,7 +192,7 @@ def _blocks(codes: Codes) -> Iterator[Codes]:
 def _in_memory(
     counter: MemoryCounter, sets: list[Columns], rows: NDArray[np.int64], widths: NDArray[np.int64]
 ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-    if counter.n_rows < IN_BATCHES_FROM or len(sets) < MANY_SETS:
+    if counter.n_rows < row_entropies.FEW_ROWS or len(sets) < MANY_SETS:
         return _by_rows(counter, sets, rows, widths)
     codes = counter.table.codes
     values, filled = batch_entropies(lambda: _blocks(codes), codes.sizes, sets, counter.n_rows, threads=counter.threads)
@@ -197,21 +206,8 @@ def _by_rows(
     counter: MemoryCounter, sets: list[Columns], rows: NDArray[np.int64], widths: NDArray[np.int64]
 ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
     """Entropies of sets, one after the other, each from all rows."""
-    from . import kernels
-
-    codes, n_rows, width = counter.table.codes, counter.n_rows, rows.shape[1]
-    c_log_c = count_log_count(np.arange(n_rows + 2), n_rows)
-    spread, filled = np.zeros(len(sets), dtype=np.complex128), np.zeros(len(sets), dtype=np.int64)
-    where = (codes.groups, codes.rows, np.array(codes.sizes, dtype=np.int64), *codes.matrices)
-    most = scratch(counter, width)
-
-    def work(part: slice) -> None:
-        ids, cells = np.zeros((width, n_rows), dtype=np.uint32), np.zeros(most, dtype=np.uint32)
-        kernels.entropies(rows[part], widths[part], *where, ids, cells, c_log_c, spread[part], filled[part])
-
-    in_threads(counter, work, len(sets), visits=len(sets))
-    values = np.log(n_rows) - (spread.real + spread.imag) / n_rows
-    if (filled < 0).any():  # combinations of too many levels for the scratch: count them sparsely
-        left = np.flatnonzero(filled < 0)
+    values, filled = row_entropies.row_entropies(counter.table.codes, sets, rows, widths, threads=counter.threads)
+    left = np.flatnonzero(filled < 0)
+    if len(left):  # combinations of too many levels for the scratch: count them sparsely
         values[left], filled[left] = _from_marginals(counter, [sets[q] for q in left])
-    return np.maximum(values, 0.0), filled
+    return values, filled

@@ -17,11 +17,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._base.errors import InputError, unknown_name
-from . import entropies
-from .counter import Counter
-from .entropies import Columns
+from .counter import Columns, Counter
+from .entropies import batches
 from .marginal import Marginal
 from .memory import MemoryCounter
+from .row_entropies import in_threads, padded, scratch
 from .scores import count_log_count
 
 __all__ = ["Family", "family_scores"]
@@ -119,7 +119,7 @@ def _plan(families: tuple[Family, ...], d: int, joint: bool) -> _FamilyPlan:
         order = np.argsort(which, kind="stable")
         starts = np.searchsorted(which[order], np.arange(len(sets) + 1)).astype(np.int64)
         parts = np.zeros((0, 3), dtype=np.int64)
-    return _FamilyPlan(tuple(sets), *entropies.padded(sets), starts, children[order], order, parts)
+    return _FamilyPlan(tuple(sets), *padded(sets), starts, children[order], order, parts)
 
 
 def _information(counter: Counter, plan: _FamilyPlan, n: int) -> NDArray[np.float64]:
@@ -131,7 +131,7 @@ def _information(counter: Counter, plan: _FamilyPlan, n: int) -> NDArray[np.floa
         from . import kernels
 
         codes, width = counter.table.codes, plan.padded.shape[1]
-        sizes, most = np.array(codes.sizes, dtype=np.int64), entropies.scratch(counter, width)
+        sizes, most = np.array(codes.sizes, dtype=np.int64), scratch(codes.sizes, n, width)
         table = count_log_count(np.arange(n + 2), n)
 
         def work(part: slice) -> None:
@@ -139,7 +139,7 @@ def _information(counter: Counter, plan: _FamilyPlan, n: int) -> NDArray[np.floa
             where = (codes.groups, codes.rows, sizes, *codes.matrices, ids, cells, table)
             kernels.entropies(plan.padded[part], plan.widths[part], *where, sums[part], filled[part])
 
-        entropies.in_threads(counter, work, len(plan.sets), visits=len(plan.sets))
+        in_threads(work, len(plan.sets), n_rows=n, visits=len(plan.sets), threads=counter.threads)
     for q, marginal in _marginals(counter, plan.sets, np.flatnonzero(filled < 0)):
         sums[q] = count_log_count(marginal.counts[marginal.counts > 0], n).sum()
     child, parents, both = plan.parts.T
@@ -157,7 +157,7 @@ def _sums(counter: Counter, plan: _FamilyPlan, score: str) -> NDArray[np.float64
     kind, shape = np.int32 if n < 1 << 30 else np.int64, (2, (n + 1) // 2 + 1 if score == "F" else 0)
     if isinstance(counter, MemoryCounter):
         codes, width = counter.table.codes, plan.padded.shape[1]
-        sizes, most = np.array(codes.sizes, dtype=np.int64), entropies.scratch(counter, width + 1)
+        sizes, most = np.array(codes.sizes, dtype=np.int64), scratch(codes.sizes, n, width + 1)
         offsets = np.concatenate([[0], np.cumsum(sizes)])
         margins = np.zeros(int(offsets[-1]), dtype=np.int64)
         for c in set(plan.children.tolist()) if score == "R" else ():
@@ -171,7 +171,7 @@ def _sums(counter: Counter, plan: _FamilyPlan, score: str) -> NDArray[np.float64
             scored = (plan.padded[part], plan.widths[part], starts, plan.children)
             kernels.family_sums(*scored, margins, offsets, *where, ids, cells, room, best, sums)
 
-        entropies.in_threads(counter, work, len(plan.sets), visits=len(sums))
+        in_threads(work, len(plan.sets), n_rows=n, visits=len(sums), threads=counter.threads)
     which = np.searchsorted(plan.starts, np.arange(len(sums)), side="right") - 1
     left = np.flatnonzero(sums < 0)
     cliques = [(*plan.sets[q], int(c)) for q, c in zip(which[left], plan.children[left], strict=True)]
@@ -210,6 +210,6 @@ def _marginals(
     """Yield the places and the marginals of the cliques wanted, counted a bounded number of cells at a time."""
     names, sizes = counter.schema.names, counter.schema.sizes
     chosen = [(int(q), cliques[q]) for q in wanted]
-    for batch in entropies.batches([prod(sizes[c] for c in columns) for _, columns in chosen]):
+    for batch in batches([prod(sizes[c] for c in columns) for _, columns in chosen]):
         asked = [[names[c] for c in chosen[i][1]] for i in batch]
         yield from zip((chosen[i][0] for i in batch), counter.marginals(asked), strict=True)

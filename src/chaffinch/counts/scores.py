@@ -49,7 +49,7 @@ class EntropySum:
 
     def __init__(self, n: int) -> None:
         self.n = n
-        self._small = count_log_count(np.arange(min(n + 1, FEW)), n)
+        self.small = count_log_count(np.arange(min(n + 1, FEW)), n)
 
     def margins(self, cells: NDArray[np.uint32], n_groups: int, shape: Sequence[int]) -> list[tuple[float, int]]:
         """Return the entropy and the number of filled cells of a table of groups by each of several columns, and then of the groups alone.
@@ -62,8 +62,8 @@ class EntropySum:
         ends = np.cumsum([0, *shape, 1])
         slots = np.concatenate([places, np.zeros((1, places.shape[1]), dtype=np.int64)]) + ends[:-1, None]
         spread, filled = np.zeros(len(slots), dtype=np.complex128), np.zeros(len(slots), dtype=np.int64)
-        large = np.zeros((2, len(slots) * (self.n // len(self._small) + 1)), dtype=np.int64)
-        n_large = kernels.spreads(cells, n_groups, slots, ends, self._small, spread, filled, large)
+        large = np.zeros((2, len(slots) * (self.n // len(self.small) + 1)), dtype=np.int64)
+        n_large = kernels.spreads(cells, n_groups, slots, ends, self.small, spread, filled, large)
         np.add.at(spread, large[0, :n_large], count_log_count(large[1, :n_large], self.n))
         values = np.maximum(0.0, np.log(self.n) - (spread.real + spread.imag) / self.n)
         return list(zip(values.tolist(), filled.tolist(), strict=True))

@@ -16,6 +16,7 @@ from .batch_entropies import batch_entropies
 from .coded import CodedScan
 from .counter import Columns
 from .marginal import Marginal
+from .row_entropies import FEW_ROWS, column_entropies
 from .tally import DENSE_CELLS, CliqueTally
 
 __all__ = ["StreamCounter"]
@@ -62,9 +63,8 @@ class StreamCounter:
         """Return the joint entropy and the number of filled cells of each set; -1 cells, where a set has too many or records have weights."""
         if self.weight is not None:
             return np.zeros(len(sets)), np.full(len(sets), -1, dtype=np.int64)
-        return batch_entropies(
-            lambda: (batch.codes for batch in self.coded()), self.schema.sizes, sets, self.n_rows, threads=self.threads
-        )
+        count = column_entropies if 0 < self.n_rows < FEW_ROWS else batch_entropies
+        return count(lambda: (batch.codes for batch in self.coded()), self.schema.sizes, sets, self.n_rows, threads=self.threads)
 
     def coded(self) -> Iterator[CodedBatch]:
         """Return batches of the codes of all columns: each call reads the file once."""
