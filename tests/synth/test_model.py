@@ -10,7 +10,7 @@ import pytest
 
 import chaffinch
 from chaffinch.synth import BayesNet, Independent, Model, ModelDescription
-from chaffinch.synth.model import BATCH_ROWS, FittedModel, joined
+from chaffinch.synth.model import BATCH_ROWS, FittedModel, batch_rows, joined
 
 
 @pytest.fixture(scope="module")
@@ -35,6 +35,18 @@ def test_batches_are_the_sample_and_do_not_hang_on_threads(model):
     assert [len(part) for part in parts] == [BATCH_ROWS, BATCH_ROWS, 5]
     assert joined(parts).data.equals(model.sample(rows, seed=3, threads=2).data)
     assert not any(one[:5].data.equals(other[:5].data) for one, other in pairwise(parts)), "each has its own stream"
+
+
+def test_batches_of_many_columns_have_fewer_rows(model, monkeypatch):
+    """As many cells as may be: a power of two of rows, so that parts of a table that is completed fit."""
+    assert [batch_rows(d) for d in (1, 128, 129, 300, 1_000, 5_000, 100_000)] == [65_536, 65_536, 32_768, 16_384, 8_192, 1_024, 1_024]
+    d = len(model.schema.names)
+    monkeypatch.setattr("chaffinch.synth.model.BATCH_CELLS", 2_048 * d)
+    parts = list(model.batches(5_000, seed=3, threads=1))
+    assert [len(part) for part in parts] == [2_048, 2_048, 904]
+    assert joined(parts).data.equals(model.sample(5_000, seed=3, threads=2).data)
+    (second,) = model.batches(5_000, seed=3, numbers=[1])
+    assert second.data.equals(parts[1].data)
 
 
 def test_batches_come_by_their_numbers(model):

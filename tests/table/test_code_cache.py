@@ -45,6 +45,26 @@ def test_codes_come_back_in_blocks_of_equal_length(coded, monkeypatch, seed, n, 
         assert [code for block in blocks for code in block[j]] == table.codes[j].tolist()
 
 
+def test_blocks_and_files_of_wide_tables_have_fewer_rows(coded, tmp_path, monkeypatch):
+    """What is mapped at a time is bounded in bytes, whatever the columns: 32 MiB a block, 128 MiB a file, but for the least rows of a block."""
+    for d in (1, 15, 40, 100, 1_000, 5_000):
+        layout = CodeLayout.of(coded(np.zeros((d, 1), dtype=int), [2] * d).schema)
+        assert layout.row_bytes == d
+        assert layout.block_rows == min(1 << 20, max(1 << 12, (1 << 25) // d))
+        assert layout.block_rows * d <= max(1 << 25, d << 12)
+        assert layout.file_rows * d <= max(1 << 27, layout.block_rows * d)
+    monkeypatch.setattr(code_cache, "BLOCK_BYTES", 160)
+    monkeypatch.setattr(code_cache, "FILE_BYTES", 400)
+    monkeypatch.setattr(code_cache, "FEWEST_ROWS", 4)
+    table = coded(np.random.default_rng(1).integers(0, 2, (10, 100)), [2] * 10)
+    layout = CodeLayout.of(table.schema)
+    with CodeWriter(tmp_path, layout) as writer:
+        writer.write(table.codes)
+    opened = CodeCache.open(tmp_path, layout)
+    assert [codes.n_rows for codes in opened.batches()] == [16] * 6 + [4]
+    assert len(opened.files) == 3  # three blocks: the first with which 40 rows or more are there
+
+
 def test_a_block_is_mapped_and_not_copied(coded):
     table = coded([[0, 2, 1], [299, 0, 5], [69_999, 1, 0]], [3, 300, 70_000])
     with temporary_folder() as folder:

@@ -58,3 +58,28 @@ def test_rows_that_are_cut_apart_are_joined_again(sizes, lengths, seed):
 def test_codes_of_other_columns_are_not_joined():
     with pytest.raises(InputError, match="of the same columns"):
         Codes.joined([Codes.of([np.zeros(1, np.uint8)], [size]) for size in (1, 2)])
+
+
+@given(st.lists(st.sampled_from([1, 256, 257, 65_537]), max_size=4), st.lists(st.integers(0, 5), min_size=1, max_size=4), st.data())
+def test_parts_are_gathered_as_they_come_also_of_some_columns(sizes, lengths, data):
+    rng = np.random.default_rng(1)
+    n = sum(lengths)
+    codes = Codes.of([rng.integers(0, size, n) for size in sizes], sizes, n_rows=n)
+    places = data.draw(st.permutations(range(len(sizes))))[:3]
+    ends = np.cumsum([0, *lengths]).tolist()
+    chosen = codes.columns(places)
+    assert all(np.shares_memory(chosen[i], codes[j]) for i, j in enumerate(places) if n)
+    again = Codes.gathered((chosen.between(start, stop) for start, stop in pairwise(ends)), [sizes[j] for j in places], n)
+    assert again.n_rows == n
+    for i, j in enumerate(places):
+        np.testing.assert_array_equal(again[i], codes[j])
+        assert not again[i].flags.writeable
+
+
+def test_other_rows_or_columns_than_were_to_come_are_not_gathered():
+    codes = Codes.of([np.zeros(3, np.uint8)], [1])
+    for sizes, n_rows in (([2], 3), ([1], 2)):
+        with pytest.raises(InputError, match="of the same columns, and no more rows"):
+            Codes.gathered([codes], sizes, n_rows)
+    with pytest.raises(InputError, match="all of the rows that were to come"):
+        Codes.gathered([codes], [1], 4)

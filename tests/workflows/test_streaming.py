@@ -49,12 +49,38 @@ def test_engines_write_the_same_bytes(run_here, people, tmp_path, method, ending
     assert list((tmp_path / "tmp").iterdir()) == []
 
 
+def test_engines_write_the_same_bytes_of_a_wide_table(run_here, tmp_path, monkeypatch):
+    """150 columns, of which the cache has many blocks and files, tables are counted in many passes, columns are held in turn and rows are drawn in many batches."""
+    rng = np.random.default_rng(5)
+    hidden = rng.normal(size=(8, 400))
+    columns = {}
+    for j in range(150):
+        value = hidden[j % 8] + 0.7 * rng.normal(size=400)
+        columns[f"c{j}"] = value.round(1) if j % 3 == 0 else np.clip(value * 2, -4, 4).astype(int).astype(str) if j % 3 == 1 else value > 0.5
+    path = tmp_path / "wide.parquet"
+    pq.write_table(pa.table(columns), path)
+    for place, value in {
+        "table.code_cache.BLOCK_BYTES": 20_000, "table.code_cache.FEWEST_ROWS": 16, "table.code_cache.FILE_BYTES": 50_000, "counts.pair_entropies.BUDGET": 20_000,
+        "counts.pair_entropies.TILE_LEVELS": 100, "counts.row_entropies.HELD_BYTES": 30_000, "synth.bayesnet.trees.learning.MOST_CELLS": 5_000,
+        "synth.model.BATCH_CELLS": 64 * 150, "synth.model.LEAST_ROWS": 16,
+    }.items():  # fmt: skip
+        monkeypatch.setattr(f"chaffinch.{place}", value)
+    written = {}
+    for name in ("memory", "stream"):
+        out, model, account = (tmp_path / f"{name}.{end}" for end in ("csv", "model", "json"))
+        done = run_here("synth", path, "-o", out, "--engine", name, "--seed", 4, "--model", model, "--json", account, "--quiet")
+        assert done.code == 0, done.err
+        written[name] = (out.read_bytes(), model.read_bytes(), json.loads(account.read_text())["network"])
+    assert written["memory"] == written["stream"]
+    assert len(written["memory"][2]["edges"]) > 100
+
+
 @pytest.mark.parametrize("ending", ["parquet", "csv"])
 def test_kept_columns_are_completed_batch_by_batch(run_here, people, tmp_path, monkeypatch, ending):
     """The same bytes as in memory, with parts of the original that are cut anywhere in its batches, and the kept columns as they are."""
-    for place in ("chaffinch.synth.model", "chaffinch.synth.bayesnet.model"):
-        monkeypatch.setattr(f"{place}.BATCH_ROWS", 700)
-    monkeypatch.setattr("chaffinch.workflows.synthesise.COMPLETED_ROWS", 1_400)
+    monkeypatch.setattr("chaffinch.synth.model.BATCH_ROWS", 700)
+    monkeypatch.setattr("chaffinch.synth.model.LEAST_ROWS", 700)
+    monkeypatch.setattr("chaffinch.workflows.synthesise.COMPLETED_BATCHES", 2)
     written = {}
     for name in ("memory", "stream"):
         out, account = tmp_path / f"{name}.{ending}", tmp_path / f"{name}.json"

@@ -106,10 +106,4 @@ def _runs(sets: Sequence[Columns], sizes: tuple[int, ...], n_rows: int) -> Itera
 
 def _held(batches: Iterable[Codes], columns: Sequence[int], sizes: tuple[int, ...], n_rows: int) -> Codes:
     """Return the codes of some columns of all rows."""
-    parts = [np.empty(n_rows, dtype=narrowest(sizes[column])) for column in columns]
-    start = 0
-    for codes in batches:
-        for part, column in zip(parts, columns, strict=True):
-            part[start : start + codes.n_rows] = codes[column]
-        start += codes.n_rows
-    return Codes.of(parts, [sizes[column] for column in columns], n_rows=n_rows)
+    return Codes.gathered((codes.columns(columns) for codes in batches), [sizes[column] for column in columns], n_rows)

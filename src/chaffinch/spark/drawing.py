@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from .._base.errors import InputError, TooLargeError
 from .._base.seeds import Seed, seed_sequence
-from ..synth.model import BATCH_ROWS, FittedModel, whole_rows
+from ..synth.model import FittedModel, whole_rows
 from ..synth.model_file import model_from_bytes, model_to_bytes
 from .jobs import in_our_words, mapped
 from .session import current_session, ready
@@ -55,7 +55,7 @@ class DrawRows:
 def draw(model: FittedModel, n_rows: int | None = None, *, seed: Seed = None, session: Any = None, partitions: int | None = None) -> Any:
     """Return a Spark DataFrame of new rows, drawn when it is written or counted: those of `model.sample(n_rows, seed=seed)`, in any number of partitions.
 
-    `session`: the active one unless given. `partitions`: one for each 65,536 rows at most, and as many as Spark likes unless given. The order of rows is
+    `session`: the active one unless given. `partitions`: one for each batch of rows at most, 65,536 or, of more than 128 columns, fewer, and as many as Spark likes unless given. The order of rows is
     that of partitions. Each action on the frame draws anew, and the same.
     """
     session = current_session(session)
@@ -63,7 +63,7 @@ def draw(model: FittedModel, n_rows: int | None = None, *, seed: Seed = None, se
     ready(session)
     from pyspark.sql.pandas.types import from_arrow_schema
 
-    batches = max(1, -(-task.n_rows // BATCH_ROWS))
+    batches = max(1, -(-task.n_rows // model.batch_rows))
     with in_our_words():
         numbers = session.range(0, batches, 1, None if partitions is None else min(partitions, batches))
         shape = from_arrow_schema(next(DrawRows(task.model, 0, task.entropy, task.spawn_key).tables([0])).schema, prefer_timestamp_ntz=True)

@@ -20,7 +20,7 @@ import pyarrow.parquet as pq
 
 from .._base.errors import ClusterError, FileError
 from .._base.seeds import Seed
-from ..synth.model import BATCH_ROWS, FittedModel
+from ..synth.model import FittedModel
 from .drawing import DrawRows, draw_task
 from .jobs import collected, in_our_words, mapped, reason
 from .places import MANIFEST, is_address, local_path
@@ -86,7 +86,7 @@ def write(
     target = check_folder(folder)
     task = draw_task(model, n_rows, seed)
     ready(session)
-    batches = max(1, -(-task.n_rows // BATCH_ROWS))
+    batches = max(1, -(-task.n_rows // model.batch_rows))
     tasks = min(batches, partitions or -(-batches // BATCHES_A_TASK))
     part = target.with_name(f".{target.name}.{secrets.token_hex(4)}.part")
     try:

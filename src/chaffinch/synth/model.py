@@ -32,10 +32,10 @@ from .relating import keep_relations
 if TYPE_CHECKING:
     from .error_bars import ErrorBars
 
-__all__ = ["BATCH_ROWS", "Draw", "FittedModel", "Given", "joined", "made_up_key", "whole_rows"]
+__all__ = ["BATCH_ROWS", "Draw", "FittedModel", "Given", "batch_rows", "joined", "made_up_key", "whole_rows"]
 
-BATCH_ROWS = 1 << 16
-"""Rows drawn at a time. Each batch has its own random stream, so the number of threads changes nothing."""
+BATCH_ROWS, BATCH_CELLS, LEAST_ROWS = 1 << 16, 1 << 23, 1 << 10
+"""Rows drawn at a time; the cells of these, which tables of more than 128 columns reach with fewer; and the rows below which these do not matter."""
 
 WIDE = 100
 """Columns from which on a batch takes so much memory that fewer are held."""
@@ -47,6 +47,22 @@ ColumnCodes = Mapping[str, NDArray[np.uint32]]
 
 MOST_PROJECTED = 2
 """The most relations that are weighted together under a promise; weights multiply, and so do the rows that are drawn for one that stays."""
+
+
+
+def batch_rows(n_columns: int) -> int:
+    """Return the rows that are drawn at a time. Each batch has its own random stream, so the number of threads changes nothing.
+
+    Examples
+    --------
+    >>> batch_rows(15), batch_rows(128), batch_rows(1000)
+    (65536, 65536, 8192)
+    """
+    rows = BATCH_ROWS
+    while rows > LEAST_ROWS and rows * n_columns > BATCH_CELLS:
+        rows //= 2
+    return rows
+
 
 Draw = Literal["systematic", "independent"]
 """How rows of a batch are drawn: so that counts are as near to what is expected as they can be, or one by one."""
@@ -87,6 +103,11 @@ class FittedModel:
     def draw_codes(self, n_rows: int, rng: np.random.Generator) -> ColumnCodes:
         """Return codes of new rows for every modelled column."""
         raise NotImplementedError
+
+    @property
+    def batch_rows(self) -> int:
+        """The rows that are drawn at a time."""
+        return batch_rows(len(self.schema.names))
 
     @property
     def drawing_order(self) -> tuple[str, ...]:
@@ -164,7 +185,7 @@ class FittedModel:
         progress: Progress = silent,
         numbers: Sequence[int] | None = None,
     ) -> Iterator[Table]:
-        """Return the same rows as `sample`, as tables of at most 65,536 rows: any number of rows in bounded memory.
+        """Return the same rows as `sample`, as tables of at most 65,536 rows, fewer where columns are many: any number of rows in bounded memory.
 
         `numbers` asks for some of these tables alone, counted from 0: so machines share the work, and rows do not depend on how.
         """
@@ -195,7 +216,8 @@ class FittedModel:
     ) -> Iterator[Table]:
         """Return tables of the codes that `draw(rows, rng)` gives for rows by their numbers, batch by batch over threads. Their rows keep the rules of the schema."""
         given = given or Given()
-        starts = list(range(0, n_rows, BATCH_ROWS)) or [0] if numbers is None else [number * BATCH_ROWS for number in numbers]
+        size = self.batch_rows
+        starts = list(range(0, n_rows, size)) or [0] if numbers is None else [number * size for number in numbers]
         root = seed_sequence(seed)
         workers = thread_count(threads)
         look = self.origin if like is None else like
@@ -203,7 +225,7 @@ class FittedModel:
 
         def one(at: int) -> Table:
             # Streams are told apart by the number of their batch, as SeedSequence.spawn would.
-            stream = np.random.SeedSequence(root.entropy, spawn_key=(*root.spawn_key, at // BATCH_ROWS))
+            stream = np.random.SeedSequence(root.entropy, spawn_key=(*root.spawn_key, at // size))
             rng = np.random.default_rng(stream)
 
             def rows(places: NDArray[np.int64]) -> Table:
@@ -211,7 +233,7 @@ class FittedModel:
                 arrays = [codes[name] for name in self.schema.names]
                 return given.stamp(Table.from_codes(self.schema, arrays, seed=rng, first_row=at, like=look, key=key), at + places)
 
-            table = rows(np.arange(min(BATCH_ROWS, n_rows - at)))
+            table = rows(np.arange(min(size, n_rows - at)))
             kept = keep_relations(table, self.functions, rng, rows, fixed=given.columns)
             return kept if kept is table else kept.with_new_identifiers(at, key, rng)  # rows that were drawn again have those of others
 

@@ -1,6 +1,6 @@
 """Codes of all rows in a folder of Arrow files, that later passes map into memory: a byte a cell, instead of reading and encoding the source again.
 
-A file holds blocks of up to 2^20 rows. A block is a record batch of one row: `rows`, and the codes of the columns of 8, 16 and 32 bits as three
+A file holds blocks of up to 2^20 rows, fewer of wide tables. A block is a record batch of one row: `rows`, and the codes of the columns of 8, 16 and 32 bits as three
 matrices in little-endian bytes, one row of a matrix for each column (`codes8`, `codes16`, `codes32`), so that kernels work on the mapped bytes as
 they are. `head.json` says the version, the digest of the codecs, and the files with their rows. The folder holds records: only its owner can
 read it, and it is removed when the block that made it ends, however it ends.
@@ -43,14 +43,14 @@ __all__ = ["BLOCK_ROWS", "CodeCache", "CodeLayout", "CodeWriter", "block_of", "c
 
 VERSION = 1
 
-BLOCK_ROWS, BLOCK_BYTES, FEWEST_ROWS = 1 << 20, 1 << 26, 1 << 16
+BLOCK_ROWS, BLOCK_BYTES, FEWEST_ROWS = 1 << 20, 1 << 25, 1 << 12
 """Rows of a block at most, which is what is counted at a time; its bytes, which wide tables reach with fewer; and the rows below which these do not matter."""
 
 PREFIX = "chaffinch-codes-"
 """How the names of temporary folders of codes begin."""
 
-FILE_ROWS = 1 << 22
-"""Rows of a file: it is mapped as a whole, and let go when the next one is."""
+FILE_ROWS, FILE_BYTES = 1 << 22, 1 << 27
+"""Rows of a file, and its bytes, which wide tables reach with fewer: it is mapped as a whole, and let go when the next one is."""
 
 _FIELDS = pa.schema([("rows", pa.int64()), *((f"codes{8 * np.dtype(width).itemsize}", pa.large_binary()) for width in WIDTHS)])
 
@@ -96,6 +96,11 @@ class CodeLayout:
         """The rows of a block."""
         return min(BLOCK_ROWS, max(FEWEST_ROWS, BLOCK_BYTES // max(self.row_bytes, 1)))
 
+    @property
+    def file_rows(self) -> int:
+        """The rows from which on a file is full."""
+        return min(FILE_ROWS, max(self.block_rows, FILE_BYTES // max(self.row_bytes, 1)))
+
     @cached_property
     def digest(self) -> str:
         """What tells codes of other schemas apart: a digest of the codecs."""
@@ -107,9 +112,7 @@ class CodeLayout:
 
     def view(self, codes: Codes, number: int = 0) -> Codes:
         """Return the codes of one schema, without a copy, from those of the stored columns."""
-        places = list(self.views[number])
-        sizes = tuple(self.columns[place].size for place in places)
-        return Codes(sizes, codes.matrices, codes.groups[places], codes.rows[places], codes.n_rows)
+        return codes.columns(self.views[number])
 
 
 def _digest(digest: Any, value: Any) -> None:
@@ -207,7 +210,7 @@ class CodeWriter:
             self._open.write_batch(block_of(codes))
             self._files[-1]["rows"] += codes.n_rows
             self.n_rows += codes.n_rows
-            if self._files[-1]["rows"] >= FILE_ROWS:
+            if self._files[-1]["rows"] >= self.layout.file_rows:
                 self._close()
 
     def _close(self) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -50,20 +50,48 @@ class Codes:
         if len(lengths) != 1 or len(columns) != len(sizes):
             raise InputError("Codes need one array for each size, all of one length.")
         (length,) = lengths
+        codes = cls._empty(sizes, length)
+        for j, column in enumerate(columns):
+            if length and int(column.max()) >= sizes[j]:
+                raise InputError(f"A code lies outside its column: column {j} has {sizes[j]} codes.")
+            codes[j][:] = column
+        return codes._closed()
+
+    @classmethod
+    def gathered(cls, parts: Iterable[Codes], sizes: Sequence[int], n_rows: int) -> Codes:
+        """Return the rows of several codes of the same columns, one after the other, `n_rows` in all: each is copied as it comes, and need not stay."""
+        codes, start = cls._empty(sizes, n_rows), 0
+        for part in parts:
+            if part.sizes != codes.sizes or start + part.n_rows > n_rows:
+                raise InputError("Codes are gathered where they are of the same columns, and no more rows than were to come.")
+            for j in range(len(codes)):
+                codes[j][start : start + part.n_rows] = part[j]
+            start += part.n_rows
+        if start != n_rows:
+            raise InputError("Codes that are gathered must have all of the rows that were to come.")
+        return codes._closed()
+
+    @classmethod
+    def _empty(cls, sizes: Sequence[int], n_rows: int) -> Codes:
+        """Codes that are to be filled in."""
         groups = np.array([WIDTHS.index(narrowest(size)) for size in sizes], dtype=np.int64)
         rows = np.zeros(len(sizes), dtype=np.int64)
         matrices = []
         for group, width in enumerate(WIDTHS):
             members = np.flatnonzero(groups == group)
-            matrix = np.empty((len(members), length), dtype=width)
-            for row, j in enumerate(members.tolist()):
-                rows[j] = row
-                if length and int(columns[j].max()) >= sizes[j]:
-                    raise InputError(f"A code lies outside its column: column {j} has {sizes[j]} codes.")
-                matrix[row] = columns[j]
+            rows[members] = np.arange(len(members))
+            matrices.append(np.empty((len(members), n_rows), dtype=width))
+        return cls(tuple(int(s) for s in sizes), tuple(matrices), groups, rows, n_rows)  # type: ignore[arg-type]
+
+    def _closed(self) -> Codes:
+        for matrix in self.matrices:
             matrix.flags.writeable = False
-            matrices.append(matrix)
-        return cls(tuple(int(s) for s in sizes), tuple(matrices), groups, rows, length)  # type: ignore[arg-type]
+        return self
+
+    def columns(self, places: Sequence[int]) -> Codes:
+        """Return the codes of some columns, without a copy."""
+        chosen = np.asarray(places, dtype=np.int64)
+        return Codes(tuple(self.sizes[j] for j in places), self.matrices, self.groups[chosen], self.rows[chosen], self.n_rows)
 
     def __getitem__(self, j: int) -> NDArray[np.unsignedinteger]:
         """Return the codes of column `j`, without a copy."""

@@ -31,7 +31,7 @@ from ..stats.equal_slice import KeyedSlice
 from ..synth import BayesNet, Model, Panel, Settings
 from ..synth.account import AccountNote, SynthesisAccount
 from ..synth.data import table_counter
-from ..synth.model import BATCH_ROWS, joined
+from ..synth.model import joined
 from ..table import FileOptions, Schema, Table, read
 from ..table.engine import EngineChoice, choose_engine
 from ..table.finer import on_codes_of
@@ -48,8 +48,8 @@ __all__ = ["ReadSettings", "Synthesis", "SynthesisSettings", "charge_ledger"]
 STEPS = ("read", "fit", "sample", "compare", "write")
 """What a run spends its time on; `compare` is looking rows up in the original."""
 
-COMPLETED_ROWS = 4 * BATCH_ROWS
-"""Rows of the original that are in memory at a time while they are completed."""
+COMPLETED_BATCHES = 4
+"""Batches of the original that are in memory at a time while they are completed."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -330,7 +330,7 @@ class Synthesis:
 
     def _batches(self, model: Any, table: Table, seed: Any) -> Iterator[Table]:
         if self.settings.keep:
-            parts = [table] if self.coded is None else self.coded.scan.tables(COMPLETED_ROWS)
+            parts = [table] if self.coded is None else self.coded.scan.tables(COMPLETED_BATCHES * model.batch_rows)
             n_rows = table.n_rows if self.coded is None else self.coded.n_rows
             batches = model.complete_batches(
                 parts, n_rows, keep=self.settings.keep, seed=seed, like=table, threads=self.run.threads, progress=self.run.progress

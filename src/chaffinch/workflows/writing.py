@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from ..synth.model import BATCH_ROWS
+from ..synth.model import batch_rows
 from ..table import Table, table_writer
 from ..table.codec import Categories
 from ..table.codes import Codes
@@ -47,8 +47,9 @@ def as_written(table: Table) -> Table:
 def write_batches(table: Table, path: Path) -> None:
     """Write a table as it would have been written while it was drawn: the same bytes."""
     with table_writer(path) as write:
-        for start in range(0, max(table.n_rows, 1), BATCH_ROWS):
-            write(table[start : start + BATCH_ROWS])
+        rows = batch_rows(len(table.schema.names))
+        for start in range(0, max(table.n_rows, 1), rows):
+            write(table[start : start + rows])
 
 
 def writer_of(path: Path | None) -> AbstractContextManager[Callable[[Table], object]]:

@@ -20,7 +20,7 @@ from ...table.read import open_table
 from ...table.schema import Schema
 from ...table.table import Origin, Table
 from ..constraining import keep_constraints
-from ..model import BATCH_ROWS, Draw, FittedModel, Given, joined
+from ..model import Draw, FittedModel, Given, joined
 from ..protocol import ModelColumn, ModelDescription
 from .drawing import network_drawing
 from .evidence import Evidence
@@ -124,9 +124,9 @@ class BayesNetModel(FittedModel):
         self, parts: Iterable[Table], n_rows: int, *, keep: Sequence[str], seed: Seed = None, like: Table | None = None, threads: int | None = None,
         progress: Progress = silent,
     ) -> Iterator[Table]:  # fmt: skip
-        """Return the same rows as `complete`, as tables of at most 65,536 rows, of a table that comes in parts.
+        """Return the same rows as `complete`, as tables of at most `batch_rows`, of a table that comes in parts.
 
-        `parts` have a multiple of 65,536 rows each, but for the last, and `n_rows` rows between them. `like` as in `batches`.
+        `parts` have a multiple of `batch_rows` each, but for the last, and `n_rows` rows between them. `like` as in `batches`.
         """
         for name in keep:
             if name not in self.schema.names:
@@ -137,11 +137,11 @@ class BayesNetModel(FittedModel):
                     raise InputError(
                         f"Column '{name}' cannot be kept: its parent '{parent}' is not. Fit with keep = {tuple(keep)}."
                     )
-        root, first = seed_sequence(seed), 0
+        root, first, size = seed_sequence(seed), 0, self.batch_rows
         for part in parts:
-            if first % BATCH_ROWS:
-                raise InputError(f"Parts of a table that is completed must have a multiple of {BATCH_ROWS:,} rows each, but for the last.")
-            numbers = range(first // BATCH_ROWS, max(-(-(first + part.n_rows) // BATCH_ROWS), first // BATCH_ROWS + (n_rows == 0)))
+            if first % size:
+                raise InputError(f"Parts of a table that is completed must have a multiple of {size:,} rows each, but for the last.")
+            numbers = range(first // size, max(-(-(first + part.n_rows) // size), first // size + (n_rows == 0)))
             draw, given = self._completing(self._coded(part, keep), first, keep)
             yield from self.drawn(n_rows, draw, seed=root, like=like, threads=threads, given=given, numbers=numbers)
             first += part.n_rows

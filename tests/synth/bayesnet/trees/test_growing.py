@@ -8,15 +8,19 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from chaffinch.synth.bayesnet.trees.growing import grow
+from chaffinch.synth.bayesnet.trees.growing import grow, x_log_x
 
 
 def grown(x, y, sizes, *, ordered=True, y_size=2, y_ordered=True, least=5, most=6, price=1.0, naming=1.0, required=None):
-    x = np.asarray(x, dtype=np.int32)
+    x = np.asarray(x, dtype=np.uint16)
     must = np.zeros(len(x), dtype=bool) if required is None else np.array(required)
     flags = np.full(len(x), ordered)
     about = (y_size, y_size, y_ordered)
-    return grow(x, np.asarray(y, dtype=np.int32), np.ones(x.shape[1]), np.array(sizes, dtype=np.int64), flags, about, must, least, most, price, naming)
+    limits = (np.array(sizes, dtype=np.int64), flags, about, must, least, most, price, naming)
+    tree = grow(x, np.asarray(y, dtype=np.uint16), np.zeros(0), x_log_x(x.shape[1]), *limits)
+    weighted = grow(x, np.asarray(y, dtype=np.uint16), np.ones(x.shape[1]), np.zeros(0), *limits)
+    assert all(np.array_equal(one, other) for one, other in zip(tree, weighted, strict=True))  # looked up or not, counted once or twice: the same
+    return tree
 
 
 def entropy(y: np.ndarray) -> float:

@@ -8,7 +8,7 @@ import numpy as np
 
 from ...._base.compiled import compiled
 
-__all__ = ["grow"]
+__all__ = ["grow", "x_log_x"]
 
 MOST_DEPTH = 60
 GROUPS = 12
@@ -25,20 +25,37 @@ def _xlogx(value: float) -> float:
 
 
 @compiled
-def _best_cut(table: Any, people: Any, order: Any, least: float) -> Any:
+def x_log_x(n: int) -> Any:
+    """Return x log x of 0 to n: what `grow` looks up where records have no weights."""
+    out = np.zeros(n + 1)
+    for x in range(n + 1):
+        out[x] = _xlogx(float(x))
+    return out
+
+
+@compiled(inline="always")  # type: ignore[untyped-decorator]
+def _looked_up(value: float, known: Any) -> float:
+    return known[int(value)] if len(known) else _xlogx(value)
+
+
+@compiled
+def _best_cut(table: Any, people: Any, order: Any, least: float, known: Any, left: Any, whole: Any) -> Any:
     """Return the gain in nats of the best cut of the codes of a parent, in some order, and how many of them come before it; 0 where there is none."""
     n_codes, n_groups = table.shape
-    left, whole = np.zeros(n_groups), np.zeros(n_groups)
+    left[:n_groups] = 0.0
+    whole[:n_groups] = 0.0
     total = behind = 0.0
     for code in range(n_codes):
+        if people[code] == 0.0:
+            continue
         total += people[code]
         for group in range(n_groups):
             whole[group] += table[code, group]
     base = weight = 0.0
     for group in range(n_groups):
-        base += _xlogx(whole[group])
+        base += _looked_up(whole[group], known)
         weight += whole[group]
-    base -= _xlogx(weight)
+    base -= _looked_up(weight, known)
     best, place, before = 0.0, 0, 0.0
     for k in range(n_codes - 1):
         code = order[k]
@@ -52,9 +69,9 @@ def _best_cut(table: Any, people: Any, order: Any, least: float) -> Any:
             continue
         if total - behind < least:
             break
-        gain = -base - _xlogx(before) - _xlogx(weight - before)
+        gain = -base - _looked_up(before, known) - _looked_up(weight - before, known)
         for group in range(n_groups):
-            gain += _xlogx(left[group]) + _xlogx(whole[group] - left[group])
+            gain += _looked_up(left[group], known) + _looked_up(whole[group] - left[group], known)
         if gain > best:
             best, place = gain, k + 1
     return best, place
@@ -94,11 +111,13 @@ def _grouped(shares: Any, n_values: int, in_order: bool, most: int, group_of: An
 
 
 @compiled
-def grow(x: Any, y: Any, weights: Any, sizes: Any, ordered: Any, child: Any, required: Any, least: int, most: int, price: float, naming: float) -> Any:
+def grow(
+    x: Any, y: Any, weights: Any, known: Any, sizes: Any, ordered: Any, child: Any, required: Any, least: int, most: int, price: float, naming: float
+) -> Any:
     """Return a tree: the column that each node splits (-1: leaf), the first node below, where its sides begin, and the sides of codes.
 
     `x` are codes by column and row, with `sizes` codes, in an order of their own or not (`ordered`); `y` those of the child, of which `child` says how many there are,
-    how many of these are values, and whether they have an order. A split leaves `least` rows on both sides. It must gain `price` nats for each free share of groups of the
+    how many of these are values, and whether they have an order. `weights` are those of records, none where each counts one; `known` is `x_log_x` then, and empty otherwise. A split leaves `least` rows on both sides. It must gain `price` nats for each free share of groups of the
     child's codes (the fewer rows, the fewer groups), and what it takes to name it among all that could be. At most `most` columns are split, the `required` ones among them.
     """
     y_size, y_values, y_ordered = child
@@ -115,6 +134,9 @@ def grow(x: Any, y: Any, weights: Any, sizes: Any, ordered: Any, child: Any, req
     for column in range(n_columns):
         widest = max(widest, sizes[column])
     table, people = np.zeros((widest, GROUPS + 2)), np.zeros(widest)
+    counts, groups = np.zeros((widest, GROUPS + 2), dtype=np.int32), np.zeros(n, dtype=np.uint8)
+    before_cut, at_node = np.zeros(GROUPS + 2), np.zeros(GROUPS + 2)
+    alike = len(weights) == 0
     order, score, best_order = np.empty(widest, dtype=np.int64), np.empty(widest), np.empty(widest, dtype=np.int64)
     node = 0
     while node < n_nodes:
@@ -122,12 +144,14 @@ def grow(x: Any, y: Any, weights: Any, sizes: Any, ordered: Any, child: Any, req
         if stop - start >= 2 * least and depth[node] < MOST_DEPTH:
             all_shares[:] = 0.0
             for k in range(start, stop):
-                all_shares[y[rows[k]]] += weights[rows[k]]
+                all_shares[y[rows[k]]] += 1.0 if alike else weights[rows[k]]
             n_groups = _grouped(all_shares, y_values, y_ordered, min(max(2 + (stop - start) // ROWS, 3), GROUPS), group_of)
             shares = np.zeros(n_groups)
             for code in range(y_size):
                 if all_shares[code] > 0.0:
                     shares[group_of[code]] += all_shares[code]
+            for k in range(start, stop):
+                groups[k] = group_of[y[rows[k]]]
             free = n_groups - 1
             common = np.argsort(-shares)
             ways = 0
@@ -137,13 +161,25 @@ def grow(x: Any, y: Any, weights: Any, sizes: Any, ordered: Any, child: Any, req
             for column in range(n_columns):
                 if free < 1 or (n_used >= most and not used[column]):
                     continue
-                size = sizes[column]
-                table[:size] = 0.0
-                people[:size] = 0.0
-                for k in range(start, stop):
-                    row = rows[k]
-                    table[x[column, row], group_of[y[row]]] += weights[row]
-                    people[x[column, row]] += 1.0
+                size, codes = sizes[column], x[column]
+                if alike and stop - start > 2 * size:  # rows are many: one count each, and people are summed from these
+                    for k in range(start, stop):
+                        counts[codes[rows[k]], groups[k]] += np.int32(1)
+                    for code in range(size):
+                        people[code] = 0.0
+                        for group in range(n_groups):
+                            table[code, group] = counts[code, group]
+                            people[code] += counts[code, group]
+                            counts[code, group] = 0
+                else:
+                    for code in range(size):
+                        people[code] = 0.0
+                        for group in range(n_groups):
+                            table[code, group] = 0.0
+                    for k in range(start, stop):
+                        row = rows[k]
+                        table[codes[row], groups[k]] += 1.0 if alike else weights[row]
+                        people[codes[row]] += 1.0
                 for way in range(1 if ordered[column] else min(TRIED, n_groups)):
                     for code in range(size):
                         order[code] = code
@@ -153,7 +189,7 @@ def grow(x: Any, y: Any, weights: Any, sizes: Any, ordered: Any, child: Any, req
                             whole = table[code, :n_groups].sum()
                             score[code] = table[code, group] / whole if whole > 0.0 else 2.0
                         order[:size] = np.argsort(score[:size])
-                    gain, place = _best_cut(table[:size, :n_groups], people[:size], order[:size], least)
+                    gain, place = _best_cut(table[:size, :n_groups], people[:size], order[:size], least, known, before_cut, at_node)
                     if gain > best:
                         best, best_column, best_place = gain, column, place
                         best_order[:size] = order[:size]

@@ -6,23 +6,29 @@ more than `SAMPLE`, splits are learnt from those whose number, hashed, falls bel
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ...._base.threads import thread_map
 from ....counts.counter import RowCounter
+from ....counts.plan import runs_of
 from ....table.codec import Intervals
+from ....table.codes import Codes
+from ....table.scan import CodedBatch
 from ....table.schema import Column, Schema
-from .growing import grow
+from .growing import grow, x_log_x
 from .table import TreeTable
 
 __all__ = ["TreeSettings", "learn_trees"]
 
 SAMPLE = 200_000
 """Rows, about, from which splits are learnt."""
+MOST_CELLS = 1 << 24
+"""Cells of nodes by codes, 8 bytes each, that are counted in one pass."""
 CANDIDATES = 12
 """Columns that a tree may split, of those that tell most of the child by themselves."""
 
@@ -47,17 +53,23 @@ def learn_trees(
     schema = counter.schema
     number, sizes_of = {name: j for j, name in enumerate(schema.names)}, schema.sizes
     codes, weights = _sample(counter)
-    trees = []
-    for name in order:
+    known = np.zeros(0) if len(weights) else x_log_x(codes.n_rows)
+    wide = np.uint16 if max(sizes_of, default=0) <= 1 << 16 else np.uint32
+
+    def learnt(name: str) -> TreeTable:
         chosen = [number[other] for other in candidates[name]]
-        child = number[name]
         sizes = np.array([sizes_of[j] for j in chosen], dtype=np.int64)
         ordered = np.array([_is_ordered(schema[other]) for other in candidates[name]], dtype=bool)
         about = (schema[name].size, schema[name].fitted_codec.n_values, _is_ordered(schema[name]))
-        x = np.stack([codes[j] for j in chosen]) if chosen else np.zeros((0, codes.shape[1]), dtype=np.int32)
+        x = np.empty((len(chosen), codes.n_rows), dtype=wide)
+        for row, j in zip(x, chosen, strict=True):
+            row[:] = codes[j]
         must = np.array([other in required[name] for other in candidates[name]], dtype=bool)
-        grown = grow(x, codes[child], weights, sizes, ordered, about, must, settings.least, settings.parents, settings.price, settings.naming)
-        trees.append(_shape(name, schema, candidates[name], required[name], grown, settings.smoothing))
+        own = codes[number[name]].astype(wide)
+        grown = grow(x, own, weights, known, sizes, ordered, about, must, settings.least, settings.parents, settings.price, settings.naming)
+        return _shape(name, schema, candidates[name], required[name], grown, settings.smoothing)
+
+    trees = thread_map(learnt, list(order), threads=getattr(counter, "threads", None))
     return tuple(_filled(trees, counter))
 
 
@@ -74,17 +86,32 @@ def _hashed(rows: NDArray[np.uint64]) -> NDArray[np.uint64]:
         return z ^ (z >> np.uint64(31))
 
 
-def _sample(counter: RowCounter) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
-    """Codes by column and row, and weights, of all rows or of a sample that hangs on row numbers alone."""
-    share, parts, weights, at = min(1.0, SAMPLE / max(counter.n_rows, 1)), [], [], 0
-    bound = np.uint64(min(int(share * 2.0**64), 2**64 - 1))
-    for batch in counter.coded():
-        n = batch.codes.n_rows
-        keep = slice(None) if share >= 1.0 else np.flatnonzero(_hashed(np.arange(at, at + n, dtype=np.uint64)) < bound)
-        parts.append(np.stack([batch.codes[j][keep].astype(np.int32) for j in range(len(batch.codes))]))
-        weights.append(np.ones(parts[-1].shape[1]) if batch.weights is None else batch.weights[keep])
-        at += n
-    return np.concatenate(parts, axis=1), np.concatenate(weights)
+def _sample(counter: RowCounter) -> tuple[Codes, NDArray[np.float64]]:
+    """Codes, and weights, none where each record counts one, of all rows or of a sample that hangs on row numbers alone."""
+    chosen = _chosen_rows(counter.n_rows)
+    weights: list[NDArray[np.float64]] = []
+
+    def parts() -> Iterator[Codes]:
+        first = 0
+        for batch in counter.coded():
+            own = slice(None) if chosen is None else chosen[slice(*np.searchsorted(chosen, [first, first + batch.codes.n_rows]))] - first
+            if batch.weights is not None:
+                weights.append(batch.weights[own])
+            first += batch.codes.n_rows
+            yield batch.codes if chosen is None else batch.codes.take(own)
+
+    codes = Codes.gathered(parts(), counter.schema.sizes, counter.n_rows if chosen is None else len(chosen))
+    return codes, np.concatenate(weights) if weights else np.zeros(0)
+
+
+def _chosen_rows(n_rows: int) -> NDArray[np.int64] | None:
+    """The numbers of the rows of a sample, ascending; None where all are looked at."""
+    if n_rows <= SAMPLE:
+        return None
+    bound = np.uint64(min(int(SAMPLE / n_rows * 2.0**64), 2**64 - 1))
+    step = 1 << 20
+    numbers = (np.arange(first, min(first + step, n_rows), dtype=np.uint64) for first in range(0, n_rows, step))
+    return np.concatenate([some[_hashed(some) < bound] for some in numbers]).astype(np.int64)
 
 
 def _shape(name: str, schema: Schema, candidates: Sequence[str], required: Sequence[str], grown: Any, smoothing: float) -> TreeTable:
@@ -103,15 +130,22 @@ def _shape(name: str, schema: Schema, candidates: Sequence[str], required: Seque
 
 
 def _filled(trees: Sequence[TreeTable], counter: RowCounter) -> list[TreeTable]:
-    """Trees with the counts of all rows in their nodes, in one pass."""
+    """Trees with the counts of all rows in their nodes: as many as fit in one pass."""
     number = {name: j for j, name in enumerate(counter.schema.names)}
-    dense: list[NDArray[np.float64]] = [np.zeros((len(tree.splits), tree.size)) for tree in trees]
-    for batch in counter.coded():
-        for tree, counts in zip(trees, dense, strict=True):
-            leaves = tree.leaves([batch.codes[number[parent]] for parent in tree.parents], batch.codes.n_rows)
-            key = leaves * tree.size + batch.codes[number[tree.child]]
-            counts += np.bincount(key, weights=batch.weights, minlength=counts.size).reshape(counts.shape)
-    return [_with_counts(tree, counts) for tree, counts in zip(trees, dense, strict=True)]
+    filled: list[TreeTable] = []
+    for run in runs_of([len(tree.splits) * tree.size for tree in trees], MOST_CELLS):
+        counted = [(trees[place], np.zeros((len(trees[place].splits), trees[place].size))) for place in run]
+        for batch in counter.coded():
+            thread_map(lambda one: _add(*one, batch, number), counted, threads=getattr(counter, "threads", None))  # noqa: B023
+        filled += [_with_counts(tree, counts) for tree, counts in counted]
+    return filled
+
+
+def _add(tree: TreeTable, counts: NDArray[np.float64], batch: CodedBatch, number: Mapping[str, int]) -> None:
+    """Count some rows in the leaves of a tree."""
+    leaves = tree.leaves([batch.codes[number[parent]] for parent in tree.parents], batch.codes.n_rows)
+    key = leaves * tree.size + batch.codes[number[tree.child]]
+    counts += np.bincount(key, weights=batch.weights, minlength=counts.size).reshape(counts.shape)
 
 
 def _with_counts(tree: TreeTable, counts: NDArray[np.float64]) -> TreeTable:
