@@ -11,6 +11,7 @@ import pyarrow as pa
 import pytest
 
 import chaffinch
+from chaffinch.counts import plan
 from chaffinch.counts.reference import ReferenceCounter
 from chaffinch.errors import InputError, SchemaError, TooLargeError, UnknownNameError
 from chaffinch.sql import SqlCounter, codes_sql
@@ -101,12 +102,49 @@ def test_bad_use_is_named(monkeypatch):
 
 
 def test_any_connection_of_python_will_do():
-    """SQLite has no GROUPING SETS, but the number of rows is asked for as everywhere."""
+    """SQLite, which has no GROUPING SETS, counts as memory does."""
     connection = sqlite3.connect(":memory:")
     connection.execute("CREATE TABLE people (a TEXT, b TEXT)")
-    connection.executemany("INSERT INTO people VALUES (?, ?)", [("x", "p"), ("y", "q")] * 20)
-    table = chaffinch.read(pa.table({"a": ["x", "y"] * 20, "b": ["p", "q"] * 20}))
-    assert SqlCounter(connection, "people", table.schema).n_rows == 40
+    connection.executemany("INSERT INTO people VALUES (?, ?)", [("x", "p"), ("y", "q"), ("y", "p")] * 20)
+    table = chaffinch.read(pa.table({"a": ["x", "y", "y"] * 20, "b": ["p", "q", "p"] * 20}))
+    cliques = [(), ("a",), ("b", "a")]
+    got = SqlCounter(connection, "people", table.schema, dialect="standard").marginals(cliques)
+    assert all(ours.same(want) for ours, want in zip(got, chaffinch.MemoryCounter(table).marginals(cliques), strict=True))
+
+
+def test_marginals_of_many_columns_have_several_keys():
+    """Thirty columns of nine levels: more combinations than a key of 63 bits numbers."""
+    rng = np.random.default_rng(0)
+    rows = pa.table({f"c{j}": rng.choice(list("abcdefghi"), 400) for j in range(30)})
+    table = chaffinch.read(rows)
+    cliques = [tuple(table.schema.names), tuple(table.schema.names[:2])]
+    got = SqlCounter(in_duckdb(rows), "people", table.schema).marginals(cliques)
+    assert all(ours.same(want) for ours, want in zip(got, chaffinch.MemoryCounter(table).marginals(cliques), strict=True))
+
+
+def test_counts_summed_from_wider_tables_are_those_of_memory(monkeypatch):
+    monkeypatch.setattr(plan, "COVERED_FROM", 100)
+    rows = odd_table()
+    table = chaffinch.read(rows)
+    cliques = [c for width in (0, 1, 2) for c in combinations(table.schema.names, width)]
+    asked, connection = [], in_duckdb(rows)
+
+    def query(sql):
+        asked.append(sql)
+        return connection.execute(sql).fetchall()
+
+    got = SqlCounter(query, "people", table.schema).marginals(cliques)
+    assert all(ours.same(want) for ours, want in zip(got, chaffinch.MemoryCounter(table).marginals(cliques), strict=True))
+    assert asked[-1].count("GROUP BY") < len(cliques) / 2
+
+
+def test_a_table_of_codes_of_another_schema_is_refused():
+    rows = pa.table({"a": ["x", "y", "z"] * 20, "b": ["p", "q", "p"] * 20})
+    connection = in_duckdb(rows)
+    connection.execute(f"CREATE TABLE codes AS {codes_sql(chaffinch.read(rows).schema, 'people')}")
+    other = chaffinch.read(pa.table({"a": ["x", "y"] * 20, "b": ["p", "q"] * 20})).schema
+    with pytest.raises(SchemaError, match="codes of column 'a' that this schema has not"):
+        SqlCounter(connection, "people", other, coded="codes").marginals([("b",)])
 
 
 @pytest.mark.slow

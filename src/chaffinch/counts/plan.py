@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from .counter import Columns
 
-__all__ = ["Cover", "cover", "project", "runs_of"]
+__all__ = ["COVERING_CELLS", "Cover", "cover", "project", "runs_of"]
 
 COVERING_CELLS = 1 << 16
 """Cells of a table that is counted for the sake of smaller ones: more would be out of the processor's near memory."""
@@ -42,11 +42,11 @@ class Cover:
     of: tuple[int, ...]
 
 
-def cover(cliques: Sequence[Sequence[int]], sizes: Sequence[int], *, n_rows: int) -> Cover:
+def cover(cliques: Sequence[Sequence[int]], sizes: Sequence[int], *, n_rows: int, small_cells: int = SMALL_CELLS) -> Cover:
     """Return which sets of columns to count for the cliques asked for, given each column's number of levels and about how many rows there are.
 
     Cliques within a wider one that is asked for anyway, and all pairs, by sets of three and more, are summed from what is counted. A wider table is used for
-    its parts only if it has few cells, in itself and for the rows.
+    its parts only if it has few cells, in itself and for the rows: `small_cells` where it has four columns or more.
 
     Examples
     --------
@@ -60,7 +60,7 @@ def cover(cliques: Sequence[Sequence[int]], sizes: Sequence[int], *, n_rows: int
     over: dict[Columns, Columns] = {}
     if n_rows >= COVERED_FROM:
         most = min(COVERING_CELLS, n_rows // ROWS_A_CELL)
-        covering = _wider({columns for columns in distinct if len(columns) == 2}, sizes, most)
+        covering = _wider({columns for columns in distinct if len(columns) == 2}, sizes, most, small_cells)
         over = _within([*covering, *(columns for columns in distinct if prod(sizes[c] for c in columns) <= most)])
     counted: dict[Columns, int] = {}
     places: dict[Columns, int] = {}
@@ -85,7 +85,7 @@ def _within(covering: Sequence[Columns]) -> dict[Columns, Columns]:
     return over
 
 
-def _wider(pairs: set[Columns], sizes: Sequence[int], most: int) -> list[Columns]:
+def _wider(pairs: set[Columns], sizes: Sequence[int], most: int, small_cells: int) -> list[Columns]:
     """Return sets of three columns or more that cover pairs: each time the column that covers most pairs not covered yet, of these the one with fewest levels.
 
     A fourth column and more join where they cover two pairs or more, and the table stays small.
@@ -106,7 +106,7 @@ def _wider(pairs: set[Columns], sizes: Sequence[int], most: int) -> list[Columns
         while len(inside) < MOST_SUMMED:
             gain = left[inside].sum(axis=0).astype(np.float64)
             gain[inside] = 0
-            gain[levels * levels[inside].prod() > (most if len(inside) == 2 else min(most, SMALL_CELLS))] = 0
+            gain[levels * levels[inside].prod() > (most if len(inside) == 2 else min(most, small_cells))] = 0
             best = int(np.argmax(gain - levels / (levels.max() + 1)))
             if gain[best] < (1 if len(inside) == 2 else 2):
                 break

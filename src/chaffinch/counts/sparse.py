@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from .._base.errors import TooLargeError
 from .marginal import Marginal
 
-__all__ = ["SparseCounts"]
+__all__ = ["SparseCounts", "packed_spans"]
 
 Keys = list[NDArray[np.int64]]
 
@@ -30,7 +30,7 @@ class SparseCounts:
         self.sizes = tuple(sizes)
         self.most_cells = most_cells
         self.dtype = np.float64 if weighted else np.int64
-        self.spans = _pack(self.sizes)
+        self.spans = packed_spans(self.sizes)
         self.keys: Keys = [np.empty(0, dtype=np.int64) for _ in self.spans]
         self.counts: NDArray[Any] = np.empty(0, dtype=self.dtype)
 
@@ -69,7 +69,7 @@ class SparseCounts:
         return Marginal(columns, self.sizes, self.counts[keep], cells)
 
 
-def _pack(sizes: tuple[int, ...]) -> list[list[int]]:
+def packed_spans(sizes: Sequence[int]) -> list[list[int]]:
     """Return runs of columns whose domain fits in a positive 64-bit integer."""
     spans: list[list[int]] = []
     domain = 0
