@@ -16,7 +16,7 @@ import chaffinch
 import chaffinch.spark as cs
 from chaffinch.errors import ClusterError, InputError, UnknownNameError
 from chaffinch.spark.attribution import CountKeys, SumKeys, attribution
-from chaffinch.spark.blocks import schema_text
+from chaffinch.spark.blocks import CodeColumns
 from chaffinch.spark.counter import RowsSeen
 
 from ..conftest import make_coded
@@ -73,7 +73,7 @@ def test_a_copy_tells_more_than_a_guess_and_few_people_tell_nothing():
 
 def test_only_sums_leave_a_task():
     people, source = tables(2, 300, 100)
-    parts = [CountKeys(local.source, schema_text(table.schema), ("c0",), "c2", side)(iter([batch for part in local.frame.parts for batch in part])) for side, (table, local) in enumerate((t, local_counter(t, 2)) for t in (people, source))]
+    parts = [CountKeys(local.source, CodeColumns.of(table.schema), ("c0",), "c2", side)(iter([batch for part in local.frame.parts for batch in part])) for side, (table, local) in enumerate((t, local_counter(t, 2)) for t in (people, source))]
     (answer,) = SumKeys(1.0)(batch for part in parts for batch in part)
     assert answer.num_rows == 3
     assert not any(pa.types.is_binary(kind) for kind in answer.schema.types)

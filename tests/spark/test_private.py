@@ -12,7 +12,7 @@ import pytest
 import chaffinch
 import chaffinch.spark as cs
 from chaffinch.errors import InputError, PrivacyError
-from chaffinch.spark.blocks import CHECK, RowBlocks, codes_of, schema_text, summed
+from chaffinch.spark.blocks import BLOCK_SHAPE, CHECK, RowBlocks, codes_of, schema_text, summed
 from chaffinch.spark.counter import RowsSeen, SparkCounter
 from chaffinch.spark.private import EncodeDeclared, first_rows
 from chaffinch.synth.model_file import model_to_bytes
@@ -60,7 +60,7 @@ def test_a_seeded_fit_is_that_of_memory(rows, declared):
     sealed = table.schema
     hashes = pa.array(np.arange(rows.num_rows), pa.int64())
     batches = rows.select(sealed.names).append_column(CHECK, hashes).to_batches(max_chunksize=300)
-    blocks = LocalFrame([[batch] for batch in batches]).mapInArrow(EncodeDeclared(schema_text(replace(sealed, columns=sealed.modelled))), "n int, checksum long, codes binary")
+    blocks = LocalFrame([[batch] for batch in batches]).mapInArrow(EncodeDeclared(schema_text(replace(sealed, columns=sealed.modelled))), BLOCK_SHAPE)
     counter = SparkCounter(blocks, RowBlocks(), sealed, RowsSeen(rows.num_rows, summed(hashes.to_numpy())))
     settings = chaffinch.BayesNet(epsilon=2.0)
     ours, theirs = settings.fit(counter, seed=5), settings.fit(table, seed=5)

@@ -18,7 +18,7 @@ from .._base.errors import InputError
 from .._base.masking import THRESHOLD
 from ..counts.sparse import SparseCounts
 from ..counts.tally import resolve
-from .blocks import BlockSource, codes_of, schema_of, schema_text, summed
+from .blocks import BlockSource, CodeColumns, codes_of, summed
 from .counter import RowsSeen, SparkCounter
 from .counting import gathered
 from .jobs import collected, mapped
@@ -75,7 +75,7 @@ def attribution(people: SparkCounter, source: SparkCounter, *, keys: Sequence[st
     if tuple(people.schema.sizes) != tuple(source.schema.sizes) or people.schema.names != source.schema.names:
         raise InputError("The tables were coded under different schemas. Scan both under the schema of the original.")
     frames = [
-        mapped(counter.frame, CountKeys(counter.source, schema_text(counter.schema), names, sensitive, side), KEY_SHAPE)
+        mapped(counter.frame, CountKeys(counter.source, CodeColumns.of(counter.schema), names, sensitive, side), KEY_SHAPE)
         for side, counter in ((PEOPLE, people), (SOURCE, source))
     ]
     (ones,) = people.marginals([(sensitive,)])
@@ -101,13 +101,13 @@ class CountKeys:
     """The task that counts keys and values of its partition: a row for each combination, and one for the rows themselves."""
 
     source: BlockSource
-    schema: str
+    columns: CodeColumns
     keys: tuple[str, ...]
     sensitive: str
     side: int
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        schema = schema_of(self.schema)
+        schema = self.columns.schema
         places = [schema.names.index(name) for name in (*self.keys, self.sensitive)]
         tally = SparseCounts([schema.sizes[j] for j in places])
         n_rows, check = 0, 0

@@ -1,7 +1,6 @@
 """Blocks of codes: what Spark holds of a table between passes. One row of a frame, or of an Arrow file, stands for up to 65,536 records.
 
-A block has the number of its records, the sum of their hashes, and their codes: one binary, column after column, each as narrow as its levels allow.
-The hashes are those of the raw values, taken by Spark: their sum does not depend on the order of rows, and tells in every job whether the data are
+A block is one of the code cache of one machine (`table.code_cache`), with the sum of its records' hashes beside it. The hashes are those of the raw values, taken by Spark: their sum does not depend on the order of rows, and tells in every job whether the data are
 still those of the first pass.
 """
 
@@ -23,10 +22,13 @@ from numpy.typing import NDArray
 
 from .._base.errors import FileError
 from ..synth.model_file import schema_from_dict, schema_to_dict
-from ..table.codes import Codes, narrowest
+from ..table.code_cache import block_of as block_of_codes
+from ..table.code_cache import codes_of_block
+from ..table.codec import Categories
+from ..table.codes import Codes
 from ..table.encode import encode_column
 from ..table.fit_schema import spelling_of, typed
-from ..table.schema import Schema
+from ..table.schema import Column, Schema
 from .jobs import Task, reason
 from .session import spark_functions
 
@@ -36,6 +38,7 @@ __all__ = [
     "CHECK",
     "FILE_SHAPE",
     "BlockSource",
+    "CodeColumns",
     "Encode",
     "FileBlocks",
     "RowBlocks",
@@ -58,8 +61,8 @@ BLOCK_ROWS = 1 << 16
 CHECK = "_chaffinch_check"
 """The column of rows' hashes."""
 
-BLOCK_SHAPE = "n int, checksum long, codes binary"
-_BLOCK = pa.schema([("n", pa.int32()), ("checksum", pa.int64()), ("codes", pa.binary())])
+BLOCK_SHAPE = "rows long, codes8 binary, codes16 binary, codes32 binary, checksum long"
+_BLOCK = pa.schema([("rows", pa.int64()), ("codes8", pa.binary()), ("codes16", pa.binary()), ("codes32", pa.binary()), ("checksum", pa.int64())])
 
 
 class BlockSource(Protocol):
@@ -128,6 +131,29 @@ def schema_of(text: str) -> Schema:
     return schema_from_dict(json.loads(text))
 
 
+@dataclass(frozen=True)
+class CodeColumns:
+    """What counting needs to know of a schema: names of columns, and how many codes each has."""
+
+    names: tuple[str, ...]
+    sizes: tuple[int, ...]
+
+    @classmethod
+    def of(cls, schema: Schema) -> CodeColumns:
+        """Return those of a schema."""
+        return cls(tuple(schema.names), tuple(schema.sizes))
+
+    @property
+    def schema(self) -> Schema:
+        """A schema of numbers for levels: built once by a worker, whatever the number of its tasks."""
+        return _bare_schema(self)
+
+
+@lru_cache(maxsize=8)
+def _bare_schema(columns: CodeColumns) -> Schema:
+    return Schema(tuple(Column(name, "categorical", codec=Categories(tuple(range(size)))) for name, size in zip(columns.names, columns.sizes, strict=True)))
+
+
 def summed(hashes: NDArray[np.int64]) -> int:
     """Return the sum of hashes in 64 bits, as a signed number: any order of adding gives the same.
 
@@ -185,26 +211,21 @@ class Encode:
         for batch in regrouped(batches, BLOCK_ROWS):
             batch = batch.rename_columns([*schema.names, CHECK])
             values = typed(batch, spellings, text=False)
-            codes = [encode_column(column, *values[column.name]) for column in schema.modelled]
-            yield block_of(batch.num_rows, summed(batch.column(CHECK).to_numpy()), codes, schema.sizes)
+            codes = Codes.of([encode_column(column, *values[column.name]) for column in schema.modelled], schema.sizes, n_rows=batch.num_rows)
+            yield block_of(codes, summed(batch.column(CHECK).to_numpy()))
 
 
-def block_of(n_rows: int, check: int, codes: Sequence[NDArray[Any]], sizes: tuple[int, ...]) -> pa.RecordBatch:
-    """Return the block of some rows: the sum of their hashes, and an array of codes for each column."""
-    packed = b"".join(column.astype(narrowest(size), copy=False).tobytes() for column, size in zip(codes, sizes, strict=True))
-    return pa.RecordBatch.from_arrays([pa.array([n_rows], pa.int32()), pa.array([check], pa.int64()), pa.array([packed], pa.binary())], schema=_BLOCK)
+def block_of(codes: Codes, check: int) -> pa.RecordBatch:
+    """Return the block of some rows: their codes, and the sum of their hashes."""
+    arrays = [array if pa.types.is_integer(array.type) else array.cast(pa.binary()) for array in block_of_codes(codes).columns]
+    return pa.RecordBatch.from_arrays([*arrays, pa.array([check], pa.int64())], schema=_BLOCK)
 
 
 def codes_of(blocks: Iterator[pa.RecordBatch], sizes: tuple[int, ...]) -> Iterator[tuple[Codes, int]]:
     """Return the codes of blocks, each with the sum of its rows' hashes."""
     for batch in blocks:
-        for n_rows, check, packed in zip(*(batch.column(i) for i in range(3)), strict=True):
-            n, start, columns, buffer = n_rows.as_py(), 0, [], packed.as_buffer()
-            for size in sizes:
-                kind = np.dtype(narrowest(size))
-                columns.append(np.frombuffer(buffer, dtype=kind, count=n, offset=start))
-                start += n * kind.itemsize
-            yield Codes.of(columns, sizes, n_rows=n), check.as_py()
+        for place, check in enumerate(batch.column("checksum").to_pylist()):
+            yield codes_of_block(batch, sizes, place), check
 
 
 FILE_SHAPE = "path string, blocks int, n long, checksum long"
@@ -233,8 +254,8 @@ class WriteBlocks:
                         writer = pa.ipc.new_file(sink, _BLOCK)
                     writer.write_batch(block)
                     blocks += 1
-                    n_rows += block.column(0)[0].as_py()
-                    checks[0] = summed(np.array([checks[0], block.column(1)[0].as_py()]))
+                    n_rows += block.column("rows")[0].as_py()
+                    checks[0] = summed(np.array([checks[0], block.column("checksum")[0].as_py()]))
             finally:
                 if writer is not None:
                     writer.close()

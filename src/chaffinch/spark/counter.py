@@ -18,7 +18,7 @@ from ..counts.counter import Columns
 from ..counts.marginal import Marginal
 from ..counts.tally import DENSE_CELLS, resolve
 from ..table.schema import Schema
-from .blocks import BlockSource, schema_text, summed
+from .blocks import BlockSource, CodeColumns, summed
 from .counting import (
     CELL_SHAPE,
     PIECE_CELLS,
@@ -155,14 +155,14 @@ class SparkCounter:
 
     def _pieces(self, tables: Sequence[_Clique]) -> Any:
         """The frame of pieces of dense tables, all parts of a piece in one partition."""
-        task = CountPieces(self.source, schema_text(self.schema), tuple(table.columns for table in tables))
+        task = CountPieces(self.source, CodeColumns.of(self.schema), tuple(table.columns for table in tables))
         tasks = min(MOST_TASKS, ceil(sum(table.n_cells for table in tables) / CELLS_A_TASK) or 1)
         return mapped(self.frame, task, PIECE_SHAPE).repartition(tasks, "clique", "piece")
 
     def _dense(self, tables: Sequence[_Clique]) -> list[Marginal]:
         lengths = tuple(table.n_cells for table in tables)
         if self.n_tasks is not None and self.n_tasks * sum(lengths) <= MOST_PARTS:
-            task = CountPieces(self.source, schema_text(self.schema), tuple(table.columns for table in tables))
+            task = CountPieces(self.source, CodeColumns.of(self.schema), tuple(table.columns for table in tables))
             parts = collected(mapped(self.frame, task, PIECE_SHAPE))
             sums = self._checked(pa.Table.from_batches(SumPieces(lengths)(iter(parts.to_batches()))))
         else:
@@ -181,7 +181,7 @@ class SparkCounter:
     def _cells(self, tables: Sequence[_Clique]) -> Any:
         """The frame of filled cells of large tables, each once, with its count."""
         functions = spark_functions()
-        task = CountCells(self.source, schema_text(self.schema), tuple(table.columns for table in tables))
+        task = CountCells(self.source, CodeColumns.of(self.schema), tuple(table.columns for table in tables))
         return mapped(self.frame, task, CELL_SHAPE).groupBy("clique", "cell").agg(functions.sum("n").alias("n"))
 
     def _sparse(self, tables: Sequence[_Clique]) -> list[Marginal]:

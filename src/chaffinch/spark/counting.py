@@ -21,7 +21,7 @@ from ..counts.entropies import batches as runs_of
 from ..counts.marginal import Marginal
 from ..counts.sparse import SparseCounts
 from ..counts.tally import CliqueTally
-from .blocks import BlockSource, codes_of, schema_of, summed
+from .blocks import BlockSource, CodeColumns, codes_of, summed
 
 __all__ = ["CELL_SHAPE", "PIECE_CELLS", "PIECE_SHAPE", "ROWS", "SPREAD_SHAPE", "CountCells", "CountPieces", "ReducePieces", "SumPieces", "cell_keys", "gathered", "marginal_of_cells", "packed", "unpacked"]
 
@@ -46,7 +46,7 @@ class CountPieces:
     """The task that counts dense tables of its partition, and gives those pieces of them that are not empty."""
 
     source: BlockSource
-    schema: str
+    columns: CodeColumns
     cliques: Cliques
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -54,7 +54,7 @@ class CountPieces:
 
     def pieces(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Return rows and pieces of this partition, one by one."""
-        schema = schema_of(self.schema)
+        schema = self.columns.schema
         sizes = dict(zip(schema.names, schema.sizes, strict=True))
         # Tables of many sets do not fit into memory together; codes of a partition do, a byte or so for each cell.
         every = list(codes_of(self.source.read(batches), schema.sizes))
@@ -172,11 +172,11 @@ class CountCells:
     """The task that counts tables too large for an array, and gives a row for each cell of them that occurs in its partition."""
 
     source: BlockSource
-    schema: str
+    columns: CodeColumns
     cliques: Cliques
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        schema = schema_of(self.schema)
+        schema = self.columns.schema
         positions = [[schema.names.index(name) for name in clique] for clique in self.cliques]
         tallies = [SparseCounts([schema.sizes[j] for j in places]) for places in positions]
         n_rows = 0

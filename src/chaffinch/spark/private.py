@@ -18,6 +18,7 @@ from ..privacy.domain import check_declared, declared_schema
 from ..privacy.opening import promised_schema
 from ..privacy.prepare import prepare as prepare_declared
 from ..privacy.prepare import with_person
+from ..table.codes import Codes
 from ..table.fit_schema import check_columns
 from ..table.personal.detect import personal_note, warn_of, with_evidence
 from ..table.schema import Schema
@@ -42,8 +43,8 @@ class EncodeDeclared:
         for batch in regrouped(batches, BLOCK_ROWS):
             cells = batch.rename_columns([*schema.names, CHECK])
             table = prepare_declared(pa.Table.from_batches([cells]).select(schema.names), schema)
-            codes = [table.code(name) for name in schema.names]
-            yield block_of(batch.num_rows, summed(cells.column(CHECK).to_numpy()), codes, schema.sizes)
+            codes = Codes.of([table.code(name) for name in schema.names], schema.sizes, n_rows=batch.num_rows)
+            yield block_of(codes, summed(cells.column(CHECK).to_numpy()))
 
 
 def prepare(

@@ -142,16 +142,16 @@ def block_of(codes: Codes) -> pa.RecordBatch:
     return pa.RecordBatch.from_arrays(arrays, schema=_FIELDS)
 
 
-def codes_of_block(block: pa.RecordBatch, sizes: Sequence[int]) -> Codes:
-    """Return the codes of a block, without a copy, given the number of codes of each stored column."""
-    n_rows = block.column("rows")[0].as_py()
+def codes_of_block(block: pa.RecordBatch, sizes: Sequence[int], place: int = 0) -> Codes:
+    """Return the codes of a block, without a copy, given the number of codes of each stored column; `place`: its row, where a batch has several blocks."""
+    n_rows = block.column("rows")[place].as_py()
     groups = np.array([WIDTHS.index(narrowest(size)) for size in sizes], dtype=np.int64)
     rows = np.zeros(len(sizes), dtype=np.int64)
     matrices: list[NDArray[Any]] = []
     for group, width in enumerate(WIDTHS):
         members = np.flatnonzero(groups == group)
         rows[members] = np.arange(len(members))
-        cells: NDArray[Any] = np.frombuffer(block.column(group + 1)[0].as_buffer(), dtype=np.dtype(width).newbyteorder("<"))
+        cells: NDArray[Any] = np.frombuffer(block.column(group + 1)[place].as_buffer(), dtype=np.dtype(width).newbyteorder("<"))
         if len(cells) != len(members) * n_rows:
             raise FileError("A block of codes does not have the columns of its schema. The cache is damaged: run the command again.")
         matrices.append(cells.reshape(len(members), n_rows))

@@ -5,16 +5,18 @@ A `Table` is its own only part, so whatever is written for parts works on both.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar, runtime_checkable
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
 from .._base.errors import InputError
+from .._base.progress import Progress, silent
 from .code_cache import CodeCache, CodeLayout, CodeWriter
 from .codes import Codes
 from .note import Note
@@ -22,7 +24,7 @@ from .scan import CodedBatch
 from .schema import Column, Schema
 from .table import Table
 
-__all__ = ["LongTable", "codes_of", "joined", "rows_of"]
+__all__ = ["LongOrigin", "LongTable", "RemoteParts", "codes_of", "joined", "rows_of", "summaries_of"]
 
 T = TypeVar("T")
 
@@ -30,9 +32,52 @@ Read = Callable[[Collection[str] | None], Iterator[Table]]
 """Yields the parts of a table in their order, with the values and codes of the named columns, or of all; the others' codes are 0."""
 
 
+Summary = Callable[[Iterator[Table]], pa.Table]
+"""Makes a small table of some parts: a frozen dataclass of plain values, since it may travel to where they are."""
+
+
+class RemoteParts(Protocol):
+    """The parts of a table that stay where they are, on a cluster: work goes to them, and summaries, counts and samples come back."""
+
+    def summaries(self, task: Summary, columns: Collection[str] | None) -> Iterator[pa.Table]:
+        """Return what a task makes of the parts in each place, with the values and codes of the named columns."""
+
+    def code_summaries(self, task: Callable[[Iterator[Codes]], pa.Table], groups: int) -> Iterator[pa.Table]:
+        """Return what a task makes of codes in each place; the first column is the group of a record, one of so many."""
+
+    def counter(self, groups: int, dense_cells: int) -> Any:
+        """Return what counts the codes; the first column is the group of a record, one of so many."""
+
+    def key_counts(self, code: Callable[[Table, int], Mapping[str, NDArray[Any]]], columns: Collection[str], cliques: Sequence[Sequence[str]], sizes: Mapping[str, int]) -> list[Any]:
+        """Return the sparse marginals of codes that are made of each part, and of the number of its place."""
+
+    def drawn_key_counts(self, draw: Callable[[int, int], Mapping[str, NDArray[Any]]], n_rows: int, cliques: Sequence[Sequence[str]], sizes: Mapping[str, int]) -> list[Any]:
+        """Return the sparse marginals of so many rows that are drawn in batches, by number and size."""
+
+    def chosen(self, share: float, key: int, by: str, most: float) -> Table | None:
+        """Return a share of the rows, chosen by a keyed hash; None where they are more than `most`."""
+
+    def recoded(self, schema: Schema, codes: Callable[[Table], list[NDArray[Any]]]) -> RemoteParts:
+        """Return the same rows under other codes."""
+
+    def independent(self, n_rows: int, seed: np.random.SeedSequence) -> tuple[int, RemoteParts]:
+        """Return a table of independent columns with the shares of this one, and how many rows it has."""
+
+    def resampled(self, n_rows: int, seed: np.random.SeedSequence) -> tuple[int, RemoteParts]:
+        """Return the rows drawn with replacement, and how many there are."""
+
+
+@runtime_checkable
+class LongOrigin(Protocol):
+    """An original whose rows stay elsewhere, and that brings itself and other tables onto one grid there."""
+
+    def beside(self, *others: Any, progress: Progress = silent) -> AbstractContextManager[tuple[LongTable, ...]]:
+        """Return itself and the others as tables with one schema; what is held of them meanwhile is removed at the end of the block."""
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class LongTable:
-    """Rows under a schema, in a file and not in memory. Every row is a person of its own.
+    """Rows under a schema, in a file or on a cluster and not in memory. Every row is a person of its own.
 
     Parameters
     ----------
@@ -42,6 +87,8 @@ class LongTable:
         Yields parts of which only the codes are asked for: from a cache, where there is one.
     folder
         Where codes may be kept while the table is measured; None: files are read again.
+    remote
+        What works on the parts where they are, if they stay there: nothing then yields them here.
     """
 
     schema: Schema
@@ -51,6 +98,7 @@ class LongTable:
     notes: tuple[Note, ...] = ()
     folder: Path | None = None
     person_of: None = None
+    remote: RemoteParts | None = None
     _shared: dict[str, Any] = field(default_factory=dict)
 
     def once(self, name: str, work: Callable[[], T]) -> T:
@@ -93,6 +141,8 @@ class LongTable:
 
     def recoded(self, schema: Schema, codes: Callable[[Table], list[NDArray[Any]]]) -> LongTable:
         """Return the table under other codes, made of the values and codes of its parts."""
+        if self.remote is not None:
+            return replace(self, schema=schema, remote=self.remote.recoded(schema, codes), _shared={})
 
         def parts(columns: Collection[str] | None) -> Iterator[Table]:
             for part in self.read(None):
@@ -143,6 +193,14 @@ def rows_of(table: Table | LongTable, columns: Collection[str] | None = None) ->
         yield from table.parts(columns)
     else:
         yield table
+
+
+def summaries_of(table: Table | LongTable, task: Summary, columns: Collection[str] | None = None) -> Iterator[pa.Table]:
+    """Return what a task makes of the parts of a table: one small table here, or one from each place where parts are."""
+    if isinstance(table, LongTable) and table.remote is not None:
+        yield from table.remote.summaries(task, columns)
+    else:
+        yield task(rows_of(table, columns))
 
 
 def joined(parts: list[Table]) -> Table:

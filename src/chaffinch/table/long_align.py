@@ -6,7 +6,7 @@ alike. Codes and values are those that `align` gives.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
@@ -30,11 +30,13 @@ from .schema import Column, Role, Schema
 from .sources import Source, open_source
 from .table import Origin, Table
 
-__all__ = ["align_files", "files_on_one_grid"]
+__all__ = [
+    "ColumnRoom", "SharedColumn", "align_files", "check_long_schema", "files_on_one_grid", "part_of_original", "part_of_other", "shared_columns", "wanted_columns",
+]  # fmt: skip
 
 
 @dataclass(frozen=True)
-class _SharedColumn:
+class SharedColumn:
     """A column of the original, with room for what only others have, and as it is shared."""
 
     own: Column
@@ -52,7 +54,7 @@ class _SharedColumn:
         return moved(encode_column(self.roomy, values, tokens), self.roomy.fitted_codec, self.final.fitted_codec)
 
 
-class _Room:
+class ColumnRoom:
     """What of one file's values a column of the original has no codes for."""
 
     def __init__(self, column: Column) -> None:
@@ -79,15 +81,11 @@ def align_files(
     InputError
         If columns differ, if no value of a column is one that the original has, or if people have several rows or records weights.
     """
-    unfit: dict[Role, str] = {"person": "people have several rows", "weight": "records have weights"}
-    for role, what in unfit.items():
-        if original.schema.only(role) is not None:
-            raise InputError(f"Tables in which {what} are measured in memory: pass --engine memory, or leave the role '{role}' out of the schema.")
+    check_long_schema(original.schema)
     enough_rows("The original table", original.n_rows)
-    columns = original.schema.modelled
     opened = [_opened(other) for other in others]
     called = list(names[: len(opened)])
-    rooms: list[list[_Room]] = []
+    rooms: list[list[ColumnRoom]] = []
     sizes: list[int] = []
     for name, source in zip(called, opened, strict=True):
         progress(f"reading the {name} table", -1)
@@ -95,23 +93,38 @@ def align_files(
         enough_rows(f"'{source.name}'" if isinstance(source, Source) else f"The {name} table", n_rows)
         rooms.append(found)
         sizes.append(n_rows)
-    shared: list[_SharedColumn] = []
-    notes: list[list[Note]] = [[] for _ in opened]
-    own = _own_rooms(original, columns)
-    for j, column in enumerate(columns):
+    own = _own_rooms(original, original.schema.modelled)
+    shared, schema, notes = shared_columns(original.schema, rooms, own, called)
+    first = _long(schema, original.n_rows, _original_parts(original, schema, shared), original.notes)
+    return first, *(
+        _long(schema, n_rows, _other_parts(name, source, schema, shared), tuple(said))
+        for name, source, n_rows, said in zip(called, opened, sizes, notes, strict=True)
+    )
+
+
+def check_long_schema(schema: Schema) -> None:
+    """Raise where rows of a table have to be in memory to be compared."""
+    unfit: dict[Role, str] = {"person": "people have several rows", "weight": "records have weights"}
+    for role, what in unfit.items():
+        if schema.only(role) is not None:
+            raise InputError(f"Tables in which {what} are measured in memory: pass --engine memory, or leave the role '{role}' out of the schema.")
+
+
+def shared_columns(
+    schema: Schema, rooms: Sequence[Sequence[ColumnRoom]], own: Mapping[str, Sequence[ColumnRoom]], called: Sequence[str]
+) -> tuple[list[SharedColumn], Schema, list[list[Note]]]:
+    """Return the columns of a grid that has room for what other tables have, its schema, and what is to be said of each of those tables."""
+    shared: list[SharedColumn] = []
+    notes: list[list[Note]] = [[] for _ in rooms]
+    for j, column in enumerate(schema.modelled):
         every = [found[j] for found in rooms]
         roomy = with_room(column, fractions=any(room.fractions for room in every))
         for name, room, said in zip(called, every, notes, strict=True):
             said += widening_notes(column, roomy, room.used, name)
         used = [room.used for room in (*every, *own.get(column.name, ()))]
         final = without_spare_room(column, roomy, np.logical_or.reduce([np.zeros(roomy.size, dtype=bool), *used]))
-        shared.append(_SharedColumn(column, roomy, final))
-    schema = Schema(tuple(one.final for one in shared), original.schema.rare_below)
-    first = _long(schema, original.n_rows, _original_parts(original, schema, shared), original.notes)
-    return first, *(
-        _long(schema, n_rows, _other_parts(name, source, schema, shared), tuple(said))
-        for name, source, n_rows, said in zip(called, opened, sizes, notes, strict=True)
-    )
+        shared.append(SharedColumn(column, roomy, final))
+    return shared, Schema(tuple(one.final for one in shared), schema.rare_below), notes
 
 
 @contextmanager
@@ -134,9 +147,9 @@ def _opened(other: Any) -> Source | Table:
     return other.source if isinstance(other, Scan) else open_source(other)
 
 
-def _rooms(name: str, source: Source | Table, schema: Schema) -> tuple[list[_Room], int]:
+def _rooms(name: str, source: Source | Table, schema: Schema) -> tuple[list[ColumnRoom], int]:
     """Return what a file's columns need, and how many rows it has."""
-    found = [_Room(column) for column in schema.modelled]
+    found = [ColumnRoom(column) for column in schema.modelled]
     columns = source.columns if isinstance(source, Table) else source.schema.names
     same_columns(schema, OtherTable(name, columns, None, None, pa.table({})))
     n_rows = 0
@@ -146,9 +159,9 @@ def _rooms(name: str, source: Source | Table, schema: Schema) -> tuple[list[_Roo
     return found, n_rows
 
 
-def _own_rooms(original: Scan, columns: Sequence[Column]) -> dict[str, list[_Room]]:
+def _own_rooms(original: Scan, columns: Sequence[Column]) -> dict[str, list[ColumnRoom]]:
     """Return what the original itself needs in columns whose few values were made missing: a copy of the file must not differ from it."""
-    found = [_Room(column) for column in columns if not column.fitted_codec.n_values]
+    found = [ColumnRoom(column) for column in columns if not column.fitted_codec.n_values]
     if found:
         spellings = {room.column.name: spelling_of(room.column) for room in found}
         for batch in original.source.batches(list(spellings)):
@@ -167,33 +180,43 @@ def _batches(name: str, source: Source | Table, columns: Sequence[str]) -> Itera
         yield OtherTable(name, columns, None, source, pa.Table.from_batches([batch]))
 
 
-def _original_parts(original: Scan, schema: Schema, shared: Sequence[_SharedColumn]) -> Callable[[Collection[str] | None], Iterator[Table]]:
+def _original_parts(original: Scan, schema: Schema, shared: Sequence[SharedColumn]) -> Callable[[Collection[str] | None], Iterator[Table]]:
     def parts(columns: Collection[str] | None) -> Iterator[Table]:
-        wanted = _wanted(shared, columns)
+        wanted = wanted_columns(shared, columns)
         spellings = {one.own.name: spelling_of(one.own) for one in wanted}
         for batch in original.source.batches(list(spellings)):
-            values = typed(batch, spellings, text=original.source.text)
-            coded = thread_map(lambda one: one.of_original(*values[one.own.name]), wanted)  # noqa: B023
-            yield _part(schema, {name: pair[0] for name, pair in values.items()}, dict(zip(spellings, coded, strict=True)))
+            yield part_of_original(batch, schema, wanted, text=original.source.text)
 
     return parts
+
+
+def part_of_original(batch: pa.RecordBatch, schema: Schema, wanted: Sequence[SharedColumn], *, text: bool = False) -> Table:
+    """Return the part that a batch of the original is."""
+    values = typed(batch, {one.own.name: spelling_of(one.own) for one in wanted}, text=text)
+    coded = thread_map(lambda one: one.of_original(*values[one.own.name]), list(wanted))
+    return _part(schema, {name: pair[0] for name, pair in values.items()}, dict(zip(values, coded, strict=True)))
 
 
 def _other_parts(
-    name: str, source: Source | Table, schema: Schema, shared: Sequence[_SharedColumn]
+    name: str, source: Source | Table, schema: Schema, shared: Sequence[SharedColumn]
 ) -> Callable[[Collection[str] | None], Iterator[Table]]:
     def parts(columns: Collection[str] | None) -> Iterator[Table]:
-        wanted = _wanted(shared, columns)
-        names = [one.own.name for one in wanted]
-        for other in _batches(name, source, names):
-            values = thread_map(lambda one: other.values(one.own), wanted)  # noqa: B023
-            coded = thread_map(lambda pair: pair[0].of_other(*pair[1]), list(zip(wanted, values, strict=True)))
-            yield _part(schema, dict(zip(names, (array for array, _ in values), strict=True)), dict(zip(names, coded, strict=True)))
+        wanted = wanted_columns(shared, columns)
+        for other in _batches(name, source, [one.own.name for one in wanted]):
+            yield part_of_other(other, schema, wanted)
 
     return parts
 
 
-def _wanted(shared: Sequence[_SharedColumn], columns: Collection[str] | None) -> list[_SharedColumn]:
+def part_of_other(other: OtherTable, schema: Schema, wanted: Sequence[SharedColumn]) -> Table:
+    """Return the part that a batch of another table is."""
+    names = [one.own.name for one in wanted]
+    values = thread_map(lambda one: other.values(one.own), list(wanted))
+    coded = thread_map(lambda pair: pair[0].of_other(*pair[1]), list(zip(wanted, values, strict=True)))
+    return _part(schema, dict(zip(names, (array for array, _ in values), strict=True)), dict(zip(names, coded, strict=True)))
+
+
+def wanted_columns(shared: Sequence[SharedColumn], columns: Collection[str] | None) -> list[SharedColumn]:
     """Return the columns to read: one at least, to learn how many rows a part has."""
     return [one for one in shared if columns is None or one.own.name in columns] or [shared[0]]
 
