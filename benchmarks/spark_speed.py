@@ -26,8 +26,9 @@ import chaffinch.spark as cs
 from chaffinch.counts.tally import CliqueTally
 from chaffinch.spark.blocks import _BLOCK, FileBlocks, block_of, codes_of
 from chaffinch.spark.counter import RowsSeen, SparkCounter
-from chaffinch.spark.scan import _tasks
+from chaffinch.spark.holding import _tasks
 from chaffinch.spark.session import parallelism
+from chaffinch.table.codes import Codes
 
 TICKS = os.sysconf("SC_CLK_TCK")
 FILES = 8
@@ -72,7 +73,7 @@ def code_files(table: chaffinch.Table, n_rows: int, folder: Path) -> FileBlocks:
             blocks = 0
             while left:
                 rows = rng.integers(0, table.n_rows, min(left, 1 << 16))
-                writer.write_batch(block_of(len(rows), 0, [table.codes[j][rows] for j in range(len(sizes))], sizes))
+                writer.write_batch(block_of(Codes.of([table.codes[j][rows] for j in range(len(sizes))], sizes), 0))
                 left, blocks = left - len(rows), blocks + 1
         units.append((str(path), 0, blocks))
     return FileBlocks(tuple(units))

@@ -18,7 +18,7 @@ import chaffinch.spark as cs
 from chaffinch.errors import ClusterError, FileError, InputError, PersonalDataError
 from chaffinch.spark import counter as counter_module
 from chaffinch.spark import jobs, profiles
-from chaffinch.spark.scan import _tasks, _units
+from chaffinch.spark.holding import _tasks, _units
 from chaffinch.synth.model_file import model_to_bytes
 
 from .test_profiles import odd_columns

@@ -23,7 +23,7 @@ from ..counts.sparse import SparseCounts
 from ..counts.tally import CliqueTally
 from .blocks import BlockSource, CodeColumns, codes_of, summed
 
-__all__ = ["CELL_SHAPE", "PIECE_CELLS", "PIECE_SHAPE", "ROWS", "SPREAD_SHAPE", "CountCells", "CountPieces", "ReducePieces", "SumPieces", "cell_keys", "gathered", "marginal_of_cells", "packed", "unpacked"]
+__all__ = ["CELL_SHAPE", "PIECE_CELLS", "PIECE_SHAPE", "ROWS", "SPREAD_SHAPE", "CountCells", "CountPieces", "ReducePieces", "SumPieces", "cell_batch", "cell_keys", "gathered", "marginal_of_cells", "packed", "unpacked"]
 
 PIECE_CELLS = 1 << 16
 """Cells of a piece: at most 512 KiB of counts."""
@@ -187,14 +187,15 @@ class CountCells:
             n_rows += codes.n_rows
             checks[0] = summed(np.array([checks[0], check]))
         # In place of a cell: the sum of hashes, and a word of this task's own, so that no group-by joins it with another's.
-        yield _cells(ROWS, [int(checks[0]).to_bytes(8, "big", signed=True) + secrets.token_bytes(8)], np.array([n_rows]))
+        yield cell_batch(ROWS, [int(checks[0]).to_bytes(8, "big", signed=True) + secrets.token_bytes(8)], np.array([n_rows]))
         for q, tally in enumerate(tallies):
             keys = cell_keys(tally)
             for start in range(0, len(keys), PIECE_CELLS):
-                yield _cells(q, keys[start : start + PIECE_CELLS].tolist(), tally.counts[start : start + PIECE_CELLS])
+                yield cell_batch(q, keys[start : start + PIECE_CELLS].tolist(), tally.counts[start : start + PIECE_CELLS])
 
 
-def _cells(clique: int, keys: Sequence[bytes], counts: NDArray[Any]) -> pa.RecordBatch:
+def cell_batch(clique: int, keys: Sequence[bytes], counts: NDArray[Any]) -> pa.RecordBatch:
+    """Return rows of cells of a table, as they travel."""
     arrays = [pa.array([clique] * len(keys), pa.int32()), pa.array(keys, pa.binary()), pa.array(counts, pa.int64())]
     return pa.RecordBatch.from_arrays(arrays, ["clique", "cell", "n"])
 

@@ -17,15 +17,15 @@ from ..synth.model_file import model_from_bytes, model_to_bytes
 from .jobs import in_our_words, mapped
 from .session import current_session, ready
 
-__all__ = ["DrawRows", "draw", "draw_task", "plain_table", "plain_type"]
+__all__ = ["DrawRows", "cached_model", "draw", "draw_task", "plain_table", "plain_type"]
 
 MOST_MODEL_BYTES = 1 << 30
 """Bytes of a model that travels to workers, at most."""
 
 
 @lru_cache(maxsize=2)
-def _model(raw: bytes) -> FittedModel:
-    """The model in bytes: read once by a worker, whatever the number of its tasks."""
+def cached_model(raw: bytes) -> FittedModel:
+    """Return the model in bytes: read once by a worker, whatever the number of its tasks."""
     return model_from_bytes(raw)
 
 
@@ -45,7 +45,7 @@ class DrawRows:
 
     def tables(self, numbers: list[int]) -> Iterator[pa.Table]:
         """Return batches of rows by their numbers, in types that Spark has."""
-        model, entropy = _model(self.model), list(self.entropy) if isinstance(self.entropy, tuple) else self.entropy
+        model, entropy = cached_model(self.model), list(self.entropy) if isinstance(self.entropy, tuple) else self.entropy
         seed = np.random.SeedSequence(entropy, spawn_key=self.spawn_key)
         for number in numbers:
             for table in model.batches(self.n_rows, seed=seed, threads=1, numbers=[number]):

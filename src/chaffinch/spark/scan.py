@@ -3,62 +3,43 @@
 from __future__ import annotations
 
 import os
-import secrets
-import shutil
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from inspect import signature
-from pathlib import Path
 from typing import Any, Literal
 
 import pyarrow as pa
 
-from .._base.errors import FileError, InputError, listed
+from .._base.errors import InputError, listed
 from .._base.masking import THRESHOLD
+from .._base.progress import Progress, silent
 from ..table.fit_schema import check_columns, check_declared, enough_rows, fit_profiles, typed_profile
+from ..table.long import LongTable
 from ..table.note import Note
 from ..table.personal.decisions import check_decided, check_declared_decided
 from ..table.personal.detect import warn_of
 from ..table.schema import Schema
 from ..table.schema_file import SchemaLike, as_schema
 from ..table.sources import Source
-from .blocks import (
-    BLOCK_SHAPE,
-    CHECK,
-    FILE_SHAPE,
-    Encode,
-    FileBlocks,
-    RowBlocks,
-    WriteBlocks,
-    hashed,
-    in_utc_type,
-    schema_text,
-    summed,
-)
+from .blocks import CHECK, Encode, hashed, in_utc_type, schema_text
 from .counter import RowsSeen, SparkCounter
-from .jobs import Task, collected, in_our_words, mapped, reason
-from .places import own_folder, remover
+from .holding import held_codes
+from .jobs import Task, collected, in_our_words
 from .profiles import profiled
-from .session import parallelism, ready, session_of, spark_functions
+from .session import ready, session_of, spark_functions
 
 __all__ = ["SparkScan", "counted_rows", "scan"]
 
 RARE_BELOW = Schema.rare_below
 """Records below which a level is pooled, unless a schema says otherwise."""
 
-UNIT_BLOCKS = 64
-"""Blocks that one task reads of a file, at most: one large partition does not hold up the others."""
-
-
-TASK_BLOCKS = 512
-"""Blocks that one task reads, about, where there are more than cores: thirty million records."""
-
 
 @dataclass(frozen=True, eq=False)
 class SparkScan:
     """A Spark DataFrame with a fitted schema. Make one with `chaffinch.spark.scan`, or with `prepare` for a private fit.
 
-    `encode`: the task that turns rows into codes; None: that of the schema.
+    `encode`: the task that turns rows into codes; None: that of the schema. `cache`: where codes are held while the table is measured, as for `coded`.
     """
 
     frame: Any
@@ -66,6 +47,7 @@ class SparkScan:
     rows: RowsSeen
     notes: tuple[Note, ...] = ()
     encode: Task | None = None
+    cache: str | os.PathLike[str] | None = None
 
     @property
     def n_rows(self) -> int:
@@ -87,61 +69,15 @@ class SparkScan:
             raise InputError("Records are not counted by weight on Spark: give the column another role, or fit on one machine.")
         encode = self.encode or Encode(schema_text(self.schema))
         rows = hashed(self.frame, self.schema.names)
-        if cache is None:
-            return self._persisted(mapped(rows, encode, BLOCK_SHAPE))
-        address = os.fspath(cache)
-        if "://" in address or (":/" in address and not Path(address).is_absolute()):
-            return self._written_by_spark(mapped(rows, encode, BLOCK_SHAPE), address)
-        return self._written_by_workers(rows, encode, Path(address))
+        return held_codes(rows, encode, self.schema, self.rows, session_of(self.frame), cache)
 
-    def _persisted(self, blocks: Any) -> SparkCounter:
-        with in_our_words():
-            held = blocks.persist()
+    @contextmanager
+    def beside(self, *others: Any, progress: Progress = silent, cache: str | os.PathLike[str] | None = None) -> Iterator[tuple[LongTable, ...]]:
+        """Give this table and others, DataFrames too, on one grid for measures, until the block ends: see `chaffinch.spark.frames`."""
+        from .frames import frames_on_one_grid
 
-        def forget() -> None:
-            with in_our_words():
-                held.unpersist()
-
-        return SparkCounter(held, RowBlocks(), self.schema, self.rows, on_close=forget)
-
-    def _written_by_spark(self, blocks: Any, address: str) -> SparkCounter:
-        session = session_of(self.frame)
-        place = f"{address.rstrip('/')}/chaffinch-codes-{secrets.token_hex(8)}"
-        forget = remover(session, blocks, place, inside="/blocks")
-        try:
-            with in_our_words():
-                own_folder(session, place)
-                blocks.write.option("compression", "zstd").parquet(f"{place}/blocks")
-                held = session.read.parquet(f"{place}/blocks")
-        except BaseException:
-            forget()
-            raise
-        return SparkCounter(held, RowBlocks(), self.schema, self.rows, on_close=forget)
-
-    def _written_by_workers(self, rows: Any, encode: Task, parent: Path) -> SparkCounter:
-        if not parent.is_dir():
-            raise FileError(f"There is no folder '{parent}' for the code cache. Make it first, where the driver and all workers see it.")
-        folder = parent.absolute() / f"chaffinch-codes-{secrets.token_hex(8)}"
-        try:
-            folder.mkdir(mode=0o700)
-        except OSError as error:
-            raise FileError(f"Cannot write the code cache into '{parent}': {reason(error)}.") from None
-
-        def forget() -> None:
-            shutil.rmtree(folder, ignore_errors=True)
-
-        try:
-            files = collected(mapped(rows, WriteBlocks(encode, str(folder)), FILE_SHAPE)).sort_by("path")
-            self.rows.check(RowsSeen(sum(files.column("n").to_pylist()), summed(files.column("checksum").to_numpy())))
-            blocks = FileBlocks(_units(files))
-            session = session_of(self.frame)
-            tasks = _tasks(len(blocks.units), sum(stop - first for _, first, stop in blocks.units), parallelism(session))
-            with in_our_words():
-                numbers = session.range(0, len(blocks.units), 1, tasks)
-        except BaseException:
-            forget()
-            raise
-        return SparkCounter(numbers, blocks, self.schema, self.rows, n_tasks=tasks, on_close=forget)
+        with frames_on_one_grid(self, *others, cache=cache or self.cache, progress=progress) as aligned:
+            yield aligned
 
 
 def scan(
@@ -205,18 +141,3 @@ def counted_rows(frame: Any) -> RowsSeen:
     total = functions.sum(functions.col(CHECK).cast("decimal(38,0)")).cast("string").alias("total")
     (row,) = collected(hashed(frame, ()).agg(functions.count(functions.lit(1)).alias("n"), total)).to_pylist()
     return RowsSeen(row["n"], (int(row["total"] or 0) + 2**63) % 2**64 - 2**63)
-
-
-def _tasks(n_units: int, n_blocks: int, cores: int) -> int:
-    """How many tasks read so many files or parts of files: one for each core, and more where that would be much for one; starting a task costs as much as counting
-    a million rows."""
-    return max(1, min(n_units, max(cores, -(-n_blocks // TASK_BLOCKS))))
-
-
-def _units(files: pa.Table) -> tuple[tuple[str, int, int], ...]:
-    """What tasks read: files, or parts of large ones."""
-    return tuple(
-        (path, first, min(first + UNIT_BLOCKS, blocks))
-        for path, blocks in zip(files.column("path").to_pylist(), files.column("blocks").to_pylist(), strict=True)
-        for first in range(0, blocks, UNIT_BLOCKS)
-    )

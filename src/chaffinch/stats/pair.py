@@ -23,7 +23,7 @@ from ..table.long import LongTable
 from ..table.schema import Column, Schema
 from ..table.table import Table
 
-__all__ = ["GROUP", "GROUPS", "TablePair", "counter_of", "deal", "group_column", "pair_up"]
+__all__ = ["GROUP", "GROUPS", "TablePair", "counter_of", "deal", "dealt_there", "group_column", "pair_up"]
 
 GROUPS = 20
 """Groups of records that are left out in turn for an interval."""
@@ -118,7 +118,10 @@ def pair_up(original: Table | LongTable, synthetic: Any) -> TablePair:
 
 
 def counter_of(table: Table | LongTable, *, weight: str | None = None, dense_cells: int = DENSE_CELLS) -> Counter:
-    """Return what counts a table, in memory or from its file."""
+    """Return what counts a table, in memory, from its file, or where it is."""
+    if isinstance(table, LongTable) and table.remote is not None:
+        counter: Counter = table.remote.counter(table.schema[GROUP] if GROUP in table.schema.names else group_column(), dense_cells)
+        return counter
     if isinstance(table, LongTable):
         return StreamCounter(table, dense_cells=dense_cells)
     return MemoryCounter(table, weight=weight, dense_cells=dense_cells)
@@ -144,10 +147,17 @@ def group_column(groups: int = GROUPS) -> Column:
 
 def _dealt(table: Table | LongTable) -> Table | LongTable:
     """Return the table with a column that says to which group a record belongs."""
-    group = deal(table.n_rows, table.person_of)
     column = group_column()
+    if isinstance(table, LongTable) and table.remote is not None:
+        return dealt_there(table, column)
+    group = deal(table.n_rows, table.person_of)
     if isinstance(table, LongTable):
         return table.with_codes(column, group)
     schema = replace(table.schema, columns=(column, *table.schema.columns))
     codes = [group, *(table.codes[j] for j in range(len(table.codes)))]
     return Table(schema, table.data, Codes.of(codes, (GROUPS, *table.codes.sizes)))
+
+
+def dealt_there(table: LongTable, column: Column) -> LongTable:
+    """Return a table that stays elsewhere under the schema with a column of groups, into which its records are dealt there."""
+    return replace(table, schema=replace(table.schema, columns=(column, *table.schema.columns)))

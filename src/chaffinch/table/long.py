@@ -45,8 +45,8 @@ class RemoteParts(Protocol):
     def code_summaries(self, task: Callable[[Iterator[Codes]], pa.Table], groups: int) -> Iterator[pa.Table]:
         """Return what a task makes of codes in each place; the first column is the group of a record, one of so many."""
 
-    def counter(self, groups: int, dense_cells: int) -> Any:
-        """Return what counts the codes; the first column is the group of a record, one of so many."""
+    def counter(self, group: Column, dense_cells: int) -> Any:
+        """Return what counts the codes, after a column of the groups that records are dealt into."""
 
     def key_counts(self, code: Callable[[Table, int], Mapping[str, NDArray[Any]]], columns: Collection[str], cliques: Sequence[Sequence[str]], sizes: Mapping[str, int]) -> list[Any]:
         """Return the sparse marginals of codes that are made of each part, and of the number of its place."""
@@ -70,6 +70,10 @@ class RemoteParts(Protocol):
 @runtime_checkable
 class LongOrigin(Protocol):
     """An original whose rows stay elsewhere, and that brings itself and other tables onto one grid there."""
+
+    @property
+    def schema(self) -> Schema:
+        """The fitted schema of the original."""
 
     def beside(self, *others: Any, progress: Progress = silent) -> AbstractContextManager[tuple[LongTable, ...]]:
         """Return itself and the others as tables with one schema; what is held of them meanwhile is removed at the end of the block."""

@@ -26,7 +26,7 @@ from .scan import Scan
 from .table import Table
 from .types import whole_array
 
-__all__ = ["ChosenBy", "choose_of_scan", "choose_rows", "choose_slice", "hashes_of_places", "hashes_of_values"]
+__all__ = ["ChosenBy", "below_share", "choose_of_scan", "choose_rows", "choose_slice", "hashes_of_places", "hashes_of_values"]
 
 ChosenBy = Literal["place", "values"]
 Hashes = NDArray[np.uint64]
@@ -73,7 +73,7 @@ def choose_of_scan(scan: Scan, most: int, *, key: int) -> Table:
     def chosen(columns: Sequence[str] | None) -> Iterator[pa.RecordBatch]:
         start = 0
         for batch in scan.source.batches(columns):
-            places = np.flatnonzero(hashes_of_places(start, batch.num_rows, key) < _below(share)) if share < 1.0 else None
+            places = np.flatnonzero(hashes_of_places(start, batch.num_rows, key) < below_share(share)) if share < 1.0 else None
             yield batch if places is None else batch.take(pa.array(places))
             start += batch.num_rows
         if start != scan.n_rows:
@@ -87,7 +87,12 @@ class _LumpyError(Exception):
 
 
 def _chosen(table: LongTable, share: float, key: int, by: ChosenBy, *, most: float = inf) -> Table:
-    below = _below(share)
+    if table.remote is not None:
+        there = table.remote.chosen(share, key, by, most)
+        if there is None:
+            raise _LumpyError
+        return Table(table.schema, there.data, there.codes, table.notes)
+    below = below_share(share)
     parts: list[Table] = []
     start = 0
     for part in table.parts():
@@ -104,8 +109,8 @@ def _chosen(table: LongTable, share: float, key: int, by: ChosenBy, *, most: flo
     return Table(table.schema, chosen.data, chosen.codes, table.notes)
 
 
-def _below(share: float) -> np.uint64:
-    """The number that hashes of a share of all rows are below."""
+def below_share(share: float) -> np.uint64:
+    """Return the number that hashes of a share of all rows are below."""
     return np.uint64(min(int(share * 2.0**64), 2**64 - 1))
 
 

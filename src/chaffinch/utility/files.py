@@ -19,7 +19,7 @@ from ..stats.resampling import times_drawn
 from ..stats.sampled import hash_key
 from ..stats.splits import child
 from ..synth.independent import Independent
-from ..table.long import LongTable
+from ..table.long import LongOrigin, LongTable
 from ..table.long_align import files_on_one_grid
 from ..table.row_hash import choose_rows
 from ..table.scan import Scan
@@ -35,11 +35,12 @@ MARGINALS, RESAMPLE, _SAMPLE = 0, 1, 1 << 20
 
 @contextmanager
 def run_of_files(
-    original: Scan, synthetic: Any, holdout: Any, settings: UtilitySettings, root: np.random.SeedSequence, *,
+    original: Scan | LongOrigin, synthetic: Any, holdout: Any, settings: UtilitySettings, root: np.random.SeedSequence, *,
     threads: int | None = None, progress: Progress = silent,
 ) -> Iterator[UtilityRun]:  # fmt: skip
     """Yield the run of a study of files: they, their references, and samples of all. Codes that are kept meanwhile are removed at the end."""
-    with files_on_one_grid(original, synthetic, *([] if holdout is None else [holdout]), progress=progress) as aligned:
+    others = (synthetic, *([] if holdout is None else [holdout]))
+    with original.beside(*others, progress=progress) if isinstance(original, LongOrigin) else files_on_one_grid(original, *others, progress=progress) as aligned:
         first, second, *rest = aligned
         files = {"original": first, "synthetic": second, "marginals": _independent(first, second.n_rows, child(root, MARGINALS), threads)}
         files["resample"] = _resampled(first, second.n_rows, child(root, RESAMPLE))
@@ -55,6 +56,9 @@ def run_of_files(
 
 def _independent(first: LongTable, n_rows: int, seed: np.random.SeedSequence, threads: int | None) -> LongTable:
     """Return a table of independent columns, drawn anew each time it is read."""
+    if first.remote is not None:
+        drawn, remote = first.remote.independent(n_rows, seed)
+        return replace(first, n_rows=drawn, remote=remote, notes=(), _shared={})
     model = Independent().fit(StreamCounter(first))
 
     def parts(_: Collection[str] | None) -> Iterator[Table]:
@@ -66,6 +70,9 @@ def _independent(first: LongTable, n_rows: int, seed: np.random.SeedSequence, th
 
 def _resampled(first: LongTable, n_rows: int, seed: np.random.SeedSequence) -> LongTable:
     """Return the records of a table drawn with replacement, in their order."""
+    if first.remote is not None:
+        drawn, remote = first.remote.resampled(n_rows, seed)
+        return replace(first, n_rows=drawn, remote=remote, notes=(), _shared={})
     times = times_drawn(first.n_rows, n_rows, generator(seed))
 
     def parts(columns: Collection[str] | None) -> Iterator[Table]:

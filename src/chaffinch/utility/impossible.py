@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Any, ClassVar
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
 from .._base.masking import THRESHOLD, masked_count
 from ..counts.marginal import Marginal
 from ..stats.intervals import wilson
-from ..stats.pair import pair_up
+from ..stats.pair import GROUPS, pair_up
 from ..table.codes import Codes
 from ..table.long import LongTable, codes_of
 from ..table.table import Table
@@ -76,8 +77,10 @@ def impossible_pairs(original: Table | LongTable, synthetic: Any, *, threshold: 
     if not every:
         return ImpossiblePairs(value=None, reason="a pair needs two columns and there is one", settings=settings)
     n_rows = pair.synthetic.n_rows
-    hit = np.zeros(n_rows, dtype=bool)
+    remote = pair.synthetic.remote if isinstance(pair.synthetic, LongTable) else None
+    hit = np.zeros(0 if remote is not None else n_rows, dtype=bool)
     rows: dict[Clique, int] = {}
+    every_marked: list[_MarkedCells] = []
     cells = 0
     for batch in in_batches(pair, every):
         marked: list[_MarkedCells] = []
@@ -88,15 +91,21 @@ def impossible_pairs(original: Table | LongTable, synthetic: Any, *, threshold: 
             cells += len(new)
             rows[names] = int(counts.sum())
             marked.append(_MarkedCells.of([pair.schema.names.index(name) for name in names], ours.sizes, new))
+        if remote is not None:  # rows are looked up there, once, for all pairs
+            every_marked += marked
+            continue
         start = 0
         for codes in codes_of(pair.synthetic) if marked else ():
             for one in marked:
                 hit[start : start + codes.n_rows] |= one.holds(codes)
             start += codes.n_rows
+    n_hit = int(hit.sum())
+    if remote is not None and every_marked:
+        n_hit = sum(own.column("rows")[0].as_py() for own in remote.code_summaries(_RowsHit(tuple(every_marked)), GROUPS))
     worst = sorted(((names, n) for names, n in rows.items() if n >= threshold), key=lambda item: -item[1])
     return ImpossiblePairs(
-        value=float(hit.mean()),
-        interval=wilson(int(hit.sum()), n_rows),
+        value=n_hit / n_rows,
+        interval=wilson(n_hit, n_rows),
         pairs=len(rows),
         of=len(every),
         cells=masked_count(cells, threshold),
@@ -139,6 +148,23 @@ class _MarkedCells:
         """Return which rows lie in one of the cells."""
         key = codes[self.columns[0]].astype(np.int64) * self.width + codes[self.columns[1]]
         return self.cells[key] if self.cells.dtype == bool else np.asarray(np.isin(key, self.cells))
+
+
+@dataclass(frozen=True, eq=False)
+class _RowsHit:
+    """What counts rows that lie in one of the cells; the first column of their codes is a group. It may travel."""
+
+    marked: tuple[_MarkedCells, ...]
+
+    def __call__(self, every: Iterator[Codes]) -> pa.Table:
+        n_rows = 0
+        for codes in every:
+            bare = Codes.of([codes[j] for j in range(1, len(codes))], codes.sizes[1:], n_rows=codes.n_rows)
+            hit = np.zeros(codes.n_rows, dtype=bool)
+            for one in self.marked:
+                hit |= one.holds(bare)
+            n_rows += int(hit.sum())
+        return pa.table({"rows": [n_rows]})
 
 
 METRICS.register(

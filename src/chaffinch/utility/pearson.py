@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
 from ..stats.pair import GROUPS, deal, pair_up
+from ..table.codes import Codes
 from ..table.long import LongTable, codes_of
 from ..table.table import Table
 from .association import Association, associated, too_few
@@ -63,23 +66,21 @@ def _correlations(table: Table | LongTable, groups: int) -> Floats:
 
     Products of codes add, as counts do: they are summed for each group once, and a group is left out by a subtraction.
     """
-    group = deal(table.n_rows, table.person_of) % groups
     size = len(table.schema.sizes)
-    shift = np.zeros(size)
-    for codes in codes_of(table):
-        shift += [int(codes[j].sum(dtype=np.int64)) for j in range(size)]
-    shift /= max(table.n_rows, 1)
-    n, sums, products = (np.zeros((groups, *[size] * axes)) for axes in (0, 1, 2))
-    start = 0
-    for codes in codes_of(table):
-        own = group[start : start + codes.n_rows]
-        start += codes.n_rows
-        for g in range(groups):
-            mine = np.flatnonzero(own == g)
-            centred = np.stack([codes[j][mine] - shift[j] for j in range(size)])
-            n[g] += len(mine)
-            sums[g] += centred.sum(axis=1)
-            products[g] += centred @ centred.T
+    if isinstance(table, LongTable) and table.remote is not None:
+        shift = sum((own.column("sums").to_numpy() for own in table.remote.code_summaries(_CodeSums(groups, np.zeros(size)), GROUPS)), np.zeros(groups * size))
+        shift = shift.reshape(groups, size).sum(axis=0) / max(table.n_rows, 1)
+        n, sums, products = (np.zeros((groups, *[size] * axes)) for axes in (0, 1, 2))
+        for own in table.remote.code_summaries(_CodeSums(groups, shift), GROUPS):
+            n, sums = n + own.column("n").to_numpy()[::size], sums + own.column("sums").to_numpy().reshape(sums.shape)
+            products += np.array(own.column("products").to_pylist()).reshape(products.shape)
+    else:
+        group = deal(table.n_rows, table.person_of) % groups
+        shift = np.zeros(size)
+        for codes in codes_of(table):
+            shift += [int(codes[j].sum(dtype=np.int64)) for j in range(size)]
+        shift /= max(table.n_rows, 1)
+        n, sums, products = _sums_of(_with_groups(codes_of(table), group), groups, shift)
     n, sums, products = (with_and_without(part) for part in (n, sums, products))
     with np.errstate(divide="ignore", invalid="ignore"):
         scatter = products - sums[:, :, None] * sums[:, None, :] / n[:, None, None]
@@ -89,6 +90,41 @@ def _correlations(table: Table | LongTable, groups: int) -> Floats:
     i = np.arange(size)
     out[:, i, i] = np.where(np.isnan(out[:, i, i]), np.nan, 1.0)
     return out
+
+
+def _with_groups(every: Iterator[Codes], group: NDArray[np.uint8]) -> Iterator[tuple[NDArray[Any], list[NDArray[Any]]]]:
+    """Yield the groups and codes of parts, groups being known by row."""
+    start = 0
+    for codes in every:
+        yield group[start : start + codes.n_rows], [codes[j] for j in range(len(codes))]
+        start += codes.n_rows
+
+
+def _sums_of(parts: Iterator[tuple[NDArray[Any], list[NDArray[Any]]]], groups: int, shift: Floats) -> tuple[Floats, Floats, Floats]:
+    """Return how many rows each group has, and the sums and products of their codes less a shift."""
+    n, sums, products = (np.zeros((groups, *[len(shift)] * axes)) for axes in (0, 1, 2))
+    for own, codes in parts:
+        for g in range(groups):
+            mine = np.flatnonzero(own == g)
+            centred = np.stack([column[mine] - shift[j] for j, column in enumerate(codes)])
+            n[g] += len(mine)
+            sums[g] += centred.sum(axis=1)
+            products[g] += centred @ centred.T
+    return n, sums, products
+
+
+@dataclass(frozen=True, eq=False)
+class _CodeSums:
+    """What sums codes whose first column is the group, which may be more finely dealt than asked for. It may travel."""
+
+    groups: int
+    shift: Floats
+
+    def __call__(self, every: Iterator[Codes]) -> pa.Table:
+        parts = ((codes[0] % self.groups, [codes[j] for j in range(1, len(codes))]) for codes in every)
+        n, sums, products = _sums_of(parts, self.groups, self.shift)
+        size = len(self.shift)
+        return pa.table({"n": np.repeat(n, size), "sums": sums.ravel(), "products": list(products.reshape(-1, size))})
 
 
 METRICS.register(

@@ -9,14 +9,15 @@ from math import prod
 from typing import Any, Literal
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
 from ..counts.marginal import Marginal
-from ..stats.pair import GROUP, TablePair, counter_of, deal, group_column
+from ..stats.pair import GROUP, TablePair, counter_of, deal, dealt_there, group_column
 from ..table.codec import Categories
 from ..table.codes import Codes, narrowest
 from ..table.grid import to_numbers
-from ..table.long import LongTable, rows_of
+from ..table.long import LongTable, summaries_of
 from ..table.schema import NUMERIC_KINDS, Column, Schema
 from ..table.table import Table
 from .marginals import in_runs
@@ -58,11 +59,7 @@ def grid_of(pair: TablePair, bins: int | Literal["schema"], groups: int, *, drop
         columns.append(Column(column.name, "categorical", codec=Categories(tuple(range(size)))))
     schema = replace(pair.schema, columns=tuple(columns))
 
-    def coded(part: Table) -> list[NDArray[Any]]:
-        return [
-            _binned(part, column, cut[column.name]) if column.name in cut else part.code(column.name) for column in pair.schema
-        ]
-
+    coded = _GridCodes(tuple(pair.schema), cut)
     first, second = (_on_grid(table, schema, coded, groups) for table in pair.tables)
     counts = [counter_of(table).marginals([(column.name,) for column in columns]) for table in (first, second)]
     usable = tuple(
@@ -73,9 +70,23 @@ def grid_of(pair: TablePair, bins: int | Literal["schema"], groups: int, *, drop
     return PhiKGrid((first, second), groups, usable, levels)
 
 
+@dataclass(frozen=True, eq=False)
+class _GridCodes:
+    """What makes codes of the grid of a part: numbers by the inner edges of their bins, all else as the schema has it. It may travel."""
+
+    columns: tuple[Column, ...]
+    cut: Mapping[str, Floats]
+
+    def __call__(self, part: Table) -> list[NDArray[Any]]:
+        return [_binned(part, column, self.cut[column.name]) if column.name in self.cut else part.code(column.name) for column in self.columns]
+
+
 def _on_grid(table: Table | LongTable, schema: Schema, coded: Callable[[Table], list[NDArray[Any]]], groups: int) -> Table | LongTable:
     """Return a table under the codes of the grid, with a column of groups before the others."""
-    group, column = deal(table.n_rows, table.person_of) % groups, group_column(groups)
+    column = group_column(groups)
+    if isinstance(table, LongTable) and table.remote is not None:
+        return dealt_there(table.once(f"phi_k {schema.sizes}", lambda: table.recoded(schema, coded)), column)
+    group = deal(table.n_rows, table.person_of) % groups
     if isinstance(table, LongTable):
         return table.once(f"phi_k {schema.sizes}", lambda: table.recoded(schema, coded)).with_codes(column, group)
     wide = replace(schema, columns=(column, *schema.columns))
@@ -90,16 +101,27 @@ def _ranges(original: Table | LongTable, bins: int) -> dict[str, Floats]:
 
 def _ends(original: Table | LongTable) -> dict[str, tuple[float, float]]:
     """Return the lowest and the highest number of each column of numbers; 0 and 0 where it has none."""
-    columns = [column for column in original.schema if column.kind in NUMERIC_KINDS]
-    ends: dict[str, tuple[float, float]] = {}
-    for part in rows_of(original, [column.name for column in columns]) if columns else ():
-        for column in columns:
-            numbers = to_numbers(part.data.column(column.name))[0].astype(np.float64)
-            numbers = numbers[(part.code(column.name) < column.fitted_codec.n_values) & np.isfinite(numbers)]
-            if len(numbers):
-                low, high = ends.get(column.name, (np.inf, -np.inf))
-                ends[column.name] = (min(low, float(numbers.min())), max(high, float(numbers.max())))
-    return {column.name: ends.get(column.name, (0.0, 0.0)) for column in columns}
+    columns = tuple(column for column in original.schema if column.kind in NUMERIC_KINDS)
+    low, high = np.full(len(columns), np.inf), np.full(len(columns), -np.inf)
+    for own in summaries_of(original, _EndsOfNumbers(columns), [column.name for column in columns]) if columns else ():
+        low, high = np.minimum(low, own.column("low").to_numpy()), np.maximum(high, own.column("high").to_numpy())
+    return {column.name: (float(low[j]), float(high[j])) if low[j] <= high[j] else (0.0, 0.0) for j, column in enumerate(columns)}
+
+
+@dataclass(frozen=True, eq=False)
+class _EndsOfNumbers:
+    """What finds the lowest and the highest number of each column in parts: infinite the wrong way round where there is none. It may travel."""
+
+    columns: tuple[Column, ...]
+
+    def __call__(self, parts: Iterator[Table]) -> pa.Table:
+        low, high = np.full(len(self.columns), np.inf), np.full(len(self.columns), -np.inf)
+        for part in parts:
+            for j, column in enumerate(self.columns):
+                numbers = to_numbers(part.data.column(column.name))[0].astype(np.float64)
+                numbers = numbers[(part.code(column.name) < column.fitted_codec.n_values) & np.isfinite(numbers)]
+                low[j], high[j] = numbers.min(initial=low[j]), numbers.max(initial=high[j])
+        return pa.table({"low": low, "high": high})
 
 
 def _binned(part: Table, column: Column, edges: Floats) -> NDArray[Any]:

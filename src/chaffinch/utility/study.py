@@ -23,6 +23,7 @@ from ..stats.sampled import SAMPLE_ROWS, SampledRecords
 from ..stats.splits import child
 from ..synth.independent import Independent
 from ..table.align import align
+from ..table.long import LongOrigin
 from ..table.read import open_table
 from ..table.scan import Scan
 from ..table.schema import Schema
@@ -113,7 +114,7 @@ def measure_utility(
     """
     asked_metrics(settings.measures, thorough=settings.thorough)
     root = seed_sequence(seed)
-    if isinstance(original, Scan):
+    if isinstance(original, Scan | LongOrigin):
         settings = replace(settings, label=_label(original.schema, settings.label))
         with run_of_files(original, synthetic, holdout, settings, root, threads=threads, progress=giving_back(progress)) as files_run:
             return _measured(original, files_run, seed)
@@ -132,7 +133,7 @@ def measure_utility(
     return _measured(source, UtilityRun(original=first, tables=tables, settings=settings, root=root, threads=threads, progress=progress), seed)
 
 
-def _measured(source: Table | Scan, run: UtilityRun, seed: Seed) -> UtilityResult:
+def _measured(source: Table | Scan | LongOrigin, run: UtilityRun, seed: Seed) -> UtilityResult:
     """Return the metrics of a run that were asked for."""
     settings = run.settings
     asked = asked_metrics(settings.measures, thorough=settings.thorough)
@@ -166,7 +167,7 @@ def _label(schema: Schema, label: str | None) -> str | None:
     return name
 
 
-def _about(source: Table | Scan, run: UtilityRun, seed: Seed, results: Mapping[str, Result]) -> UtilityAbout:
+def _about(source: Table | Scan | LongOrigin, run: UtilityRun, seed: Seed, results: Mapping[str, Result]) -> UtilityAbout:
     def rows(table: Table) -> int | str:
         return masked_count(table.n_rows, run.settings.threshold)
 

@@ -1,0 +1,114 @@
+"""Where codes of a frame are held between passes: by Spark, in a place that it writes to, or in files that workers write and map."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from .._base.errors import FileError
+from ..table.schema import Schema
+from .blocks import BLOCK_SHAPE, FILE_SHAPE, FileBlocks, RowBlocks, WriteBlocks, summed
+from .counter import RowsSeen, SparkCounter
+from .jobs import Task, collected, in_our_words, mapped, reason
+from .places import own_folder, remover
+from .session import parallelism, spark_functions
+
+__all__ = ["TASK_BLOCKS", "UNIT_BLOCKS", "held_codes"]
+
+UNIT_BLOCKS = 64
+"""Blocks that one task reads of a file, at most: one large partition does not hold up the others."""
+
+TASK_BLOCKS = 512
+"""Blocks that one task reads, about, where there are more than cores: thirty million records."""
+
+
+def held_codes(rows: Any, encode: Task, schema: Schema, seen: RowsSeen | None, session: Any, cache: str | os.PathLike[str] | None) -> SparkCounter:
+    """Return a counter of what a task encodes of a frame, held as `SparkScan.coded` says.
+
+    `seen`: the rows that an earlier pass saw, which must be the same; None: they are made here, and counted for the first time.
+    """
+    if cache is None:
+        return _persisted(mapped(rows, encode, BLOCK_SHAPE), schema, seen)
+    address = os.fspath(cache)
+    if "://" in address or (":/" in address and not Path(address).is_absolute()):
+        return _written_by_spark(mapped(rows, encode, BLOCK_SHAPE), schema, seen, session, address)
+    return _written_by_workers(rows, encode, schema, seen, session, Path(address))
+
+
+def _persisted(blocks: Any, schema: Schema, seen: RowsSeen | None) -> SparkCounter:
+    with in_our_words():
+        held = blocks.persist()
+
+    def forget() -> None:
+        with in_our_words():
+            held.unpersist()
+
+    return SparkCounter(held, RowBlocks(), schema, seen or _rows_of_blocks(held), on_close=forget)
+
+
+def _written_by_spark(blocks: Any, schema: Schema, seen: RowsSeen | None, session: Any, address: str) -> SparkCounter:
+    place = f"{address.rstrip('/')}/chaffinch-codes-{secrets.token_hex(8)}"
+    forget = remover(session, blocks, place, inside="/blocks")
+    try:
+        with in_our_words():
+            own_folder(session, place)
+            blocks.write.option("compression", "zstd").parquet(f"{place}/blocks")
+            held = session.read.parquet(f"{place}/blocks")
+        return SparkCounter(held, RowBlocks(), schema, seen or _rows_of_blocks(held), on_close=forget)
+    except BaseException:
+        forget()
+        raise
+
+
+def _rows_of_blocks(blocks: Any) -> RowsSeen:
+    """How many rows blocks have, and the sum of their hashes: a job of Spark's own."""
+    functions = spark_functions()
+    total = functions.sum(functions.col("checksum").cast("decimal(38,0)")).cast("string").alias("total")
+    (row,) = collected(blocks.agg(functions.sum("rows").cast("long").alias("n"), total)).to_pylist()
+    return RowsSeen(row["n"] or 0, (int(row["total"] or 0) + 2**63) % 2**64 - 2**63)
+
+
+def _written_by_workers(rows: Any, encode: Task, schema: Schema, seen: RowsSeen | None, session: Any, parent: Path) -> SparkCounter:
+    if not parent.is_dir():
+        raise FileError(f"There is no folder '{parent}' for the code cache. Make it first, where the driver and all workers see it.")
+    folder = parent.absolute() / f"chaffinch-codes-{secrets.token_hex(8)}"
+    try:
+        folder.mkdir(mode=0o700)
+    except OSError as error:
+        raise FileError(f"Cannot write the code cache into '{parent}': {reason(error)}.") from None
+
+    def forget() -> None:
+        shutil.rmtree(folder, ignore_errors=True)
+
+    try:
+        files = collected(mapped(rows, WriteBlocks(encode, str(folder)), FILE_SHAPE)).sort_by("path")
+        written = RowsSeen(sum(files.column("n").to_pylist()), summed(files.column("checksum").to_numpy()))
+        (seen or written).check(written)
+        blocks = FileBlocks(_units(files))
+        tasks = _tasks(len(blocks.units), sum(stop - first for _, first, stop in blocks.units), parallelism(session))
+        with in_our_words():
+            numbers = session.range(0, len(blocks.units), 1, tasks)
+    except BaseException:
+        forget()
+        raise
+    return SparkCounter(numbers, blocks, schema, seen or written, n_tasks=tasks, on_close=forget)
+
+
+def _tasks(n_units: int, n_blocks: int, cores: int) -> int:
+    """How many tasks read so many files or parts of files: one for each core, and more where that would be much for one; starting a task costs as much as counting
+    a million rows."""
+    return max(1, min(n_units, max(cores, -(-n_blocks // TASK_BLOCKS))))
+
+
+def _units(files: pa.Table) -> tuple[tuple[str, int, int], ...]:
+    """What tasks read: files, or parts of large ones."""
+    return tuple(
+        (path, first, min(first + UNIT_BLOCKS, blocks))
+        for path, blocks in zip(files.column("path").to_pylist(), files.column("blocks").to_pylist(), strict=True)
+        for first in range(0, blocks, UNIT_BLOCKS)
+    )
