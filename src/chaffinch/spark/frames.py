@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from .._base.errors import ClusterError, InputError, TooLargeError
 from .._base.progress import Progress, silent
+from .._base.seeds import generator
 from ..counts.counter import Counter
 from ..counts.marginal import Marginal
 from ..synth.independent import Independent
@@ -175,27 +176,35 @@ class FrameParts:
         if not tables:
             return Table(schema, pa.table({}), Codes.of([np.zeros(0, dtype=np.uint8)] * width, schema.sizes))
         whole = joined(tables)
-        return whole if by == "place" else whole.take(np.argsort(np.concatenate(hashes), kind="stable"))
+        if by == "place":
+            return whole
+        # Equal rows have equal hashes, so that this order hangs on nothing but the rows. Shuffled: attackers that take the first of equally near rows must
+        # not meet copies of one row together.
+        order = np.argsort(np.concatenate(hashes), kind="stable")
+        return whole.take(order[generator(key).permutation(len(order))])
 
     def recoded(self, schema: Schema, codes: Callable[[Table], list[NDArray[Any]]]) -> FrameParts:
         """Return the same rows under other codes."""
         return replace(self, reader=RecodedRows(schema, self.reader, codes), _counters={}, _marginals={})
 
-    def independent(self, n_rows: int, seed: np.random.SeedSequence) -> tuple[int, FrameParts]:
+    def independent(self, n_rows: int, seed: np.random.SeedSequence) -> FrameParts:
         """Return as many rows of independent columns, drawn by workers: the very rows that one machine draws from the seed."""
         counter = _WithoutGroups(self.reader.schema, self._coded(1) if 1 in self._counters else self._coded(GROUPS))
         model = model_to_bytes(Independent().fit(counter))
         entropy = seed.entropy
         assert isinstance(entropy, int)
         reader = DrawnRows(self.reader.schema, model, n_rows, entropy, tuple(seed.spawn_key))
-        return n_rows, self._derived(NumberFrame(self.session, -(-n_rows // BATCH_ROWS)), reader)
+        return self._derived(NumberFrame(self.session, -(-n_rows // BATCH_ROWS)), reader)
 
-    def resampled(self, n_rows: int, seed: np.random.SeedSequence) -> tuple[int, FrameParts]:
-        """Return each row a Poisson number of times: about as many rows in all, and how many."""
+    def resampled(self, n_rows: int, seed: np.random.SeedSequence) -> FrameParts:
+        """Return each row a Poisson number of times: about as many rows in all."""
         assert self.rows is not None
         words = tuple(int(word) for word in seed.generate_state(4))
-        parts = self._derived(self.frame, ResampledRows(self.reader.schema, self.reader, n_rows / self.rows.n_rows, words))
-        return parts._coded(GROUPS).n_rows, parts
+        return self._derived(self.frame, ResampledRows(self.reader.schema, self.reader, n_rows / self.rows.n_rows, words))
+
+    def count_rows(self) -> int:
+        """Return how many rows there are: those of the codes, which are made for it where nobody counted before."""
+        return self.rows.n_rows if self.rows is not None else self._coded(GROUPS).n_rows
 
     def _derived(self, frame: RawFrame | NumberFrame, reader: PartReader) -> FrameParts:
         return replace(self, frame=frame, reader=reader, rows=None, _counters={}, _marginals={})

@@ -60,11 +60,14 @@ class RemoteParts(Protocol):
     def recoded(self, schema: Schema, codes: Callable[[Table], list[NDArray[Any]]]) -> RemoteParts:
         """Return the same rows under other codes."""
 
-    def independent(self, n_rows: int, seed: np.random.SeedSequence) -> tuple[int, RemoteParts]:
-        """Return a table of independent columns with the shares of this one, and how many rows it has."""
+    def independent(self, n_rows: int, seed: np.random.SeedSequence) -> RemoteParts:
+        """Return so many rows of independent columns with the shares of these."""
 
-    def resampled(self, n_rows: int, seed: np.random.SeedSequence) -> tuple[int, RemoteParts]:
-        """Return the rows drawn with replacement, and how many there are."""
+    def resampled(self, n_rows: int, seed: np.random.SeedSequence) -> RemoteParts:
+        """Return the rows drawn with replacement: about so many."""
+
+    def count_rows(self) -> int:
+        """Return how many rows there are."""
 
 
 @runtime_checkable

@@ -57,8 +57,7 @@ def run_of_files(
 def _independent(first: LongTable, n_rows: int, seed: np.random.SeedSequence, threads: int | None) -> LongTable:
     """Return a table of independent columns, drawn anew each time it is read."""
     if first.remote is not None:
-        drawn, remote = first.remote.independent(n_rows, seed)
-        return replace(first, n_rows=drawn, remote=remote, notes=(), _shared={})
+        return replace(first, n_rows=n_rows, remote=first.remote.independent(n_rows, seed), notes=(), _shared={})
     model = Independent().fit(StreamCounter(first))
 
     def parts(_: Collection[str] | None) -> Iterator[Table]:
@@ -71,8 +70,8 @@ def _independent(first: LongTable, n_rows: int, seed: np.random.SeedSequence, th
 def _resampled(first: LongTable, n_rows: int, seed: np.random.SeedSequence) -> LongTable:
     """Return the records of a table drawn with replacement, in their order."""
     if first.remote is not None:
-        drawn, remote = first.remote.resampled(n_rows, seed)
-        return replace(first, n_rows=drawn, remote=remote, notes=(), _shared={})
+        remote = first.remote.resampled(n_rows, seed)
+        return replace(first, n_rows=remote.count_rows(), remote=remote, notes=(), _shared={})
     times = times_drawn(first.n_rows, n_rows, generator(seed))
 
     def parts(columns: Collection[str] | None) -> Iterator[Table]:

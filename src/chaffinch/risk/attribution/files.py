@@ -19,13 +19,14 @@ from ..._base.seeds import generator
 from ...stats.resampling import times_drawn
 from ...stats.sampled import SampledRecords, hash_key
 from ...stats.splits import child
-from ...table.long import LongTable
+from ...table.long import LongOrigin, LongTable
 from ...table.long_align import align_files
 from ...table.row_hash import choose_slice
 from ...table.scan import Scan
 from .attack_data import AttackData
 from .grids import ColumnCoder, Ints, column_coder
 from .key_counts import WholeCounts, count_keys
+from .remote_counts import counted_there
 from .settings import RiskSettings
 
 __all__ = ["data_of_files"]
@@ -40,16 +41,24 @@ _SAMPLE = 11
 
 
 def data_of_files(
-    original: Scan, synthetic: Any, holdout: Any, settings: RiskSettings, root: np.random.SeedSequence, *, progress: Progress = silent
+    original: Scan | LongOrigin, synthetic: Any, holdout: Any, settings: RiskSettings, root: np.random.SeedSequence, *, progress: Progress = silent
 ) -> tuple[AttackData, SampledRecords]:
     """Return the data of a study of files, with the counts of all records, and what the sample is of.
 
     Where a missing key matches anything there are no such counts, and all attacks are of the sample.
     """
-    files = dict(zip(("original", "synthetic", "holdout"), align_files(original, synthetic, *([] if holdout is None else [holdout]), progress=progress), strict=False))
+    others = (synthetic, *([] if holdout is None else [holdout]))
+    if isinstance(original, LongOrigin):
+        with original.beside(*others, progress=progress) as aligned:
+            return _data_of(aligned, settings, root, progress)
+    return _data_of(align_files(original, *others, progress=progress), settings, root, progress)
+
+
+def _data_of(aligned: Sequence[LongTable], settings: RiskSettings, root: np.random.SeedSequence, progress: Progress) -> tuple[AttackData, SampledRecords]:
+    files = dict(zip(("original", "synthetic", "holdout"), aligned, strict=False))
     progress("choosing a sample", -1)
     sample, chosen_by = choose_slice(files, settings.sample_rows, key=hash_key(child(root, _SAMPLE)))
-    if not sample["original"].n_rows or not sample["synthetic"].n_rows or (holdout is not None and not sample["holdout"].n_rows):
+    if not sample["original"].n_rows or not sample["synthetic"].n_rows or ("holdout" in files and not sample["holdout"].n_rows):
         raise InputError(f"A sample of {settings.sample_rows:,} records of the largest table has none of another. Raise --sample-rows, or pass --engine memory.")
     people = [i for i, side in enumerate(files) if side in ("original", "holdout")]
     coders = {}
@@ -75,6 +84,8 @@ def _counted(files: Mapping[str, LongTable], coders: Mapping[str, ColumnCoder], 
     sizes = {name: coder.grid.size for name, coder in coders.items()}
     n_rows = {side: table.n_rows for side, table in files.items()}
     columns = sorted({name for clique in cliques for name in clique})
+    if files["original"].remote is not None:
+        return counted_there(files, coders, settings, root, cliques, sizes)
     cells = {}
 
     def count(side: str, batches: Batches) -> None:

@@ -15,12 +15,13 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
 from ...stats.features import numbers_of
 from ...table.codec import OTHER, Categories
 from ...table.encode import level_labels
-from ...table.long import LongTable, rows_of
+from ...table.long import LongTable, Summary, summaries_of
 from ...table.schema import NUMERIC_KINDS
 from ...table.table import Table
 from ...table.types import whole_array
@@ -71,9 +72,10 @@ def column_coder(
     return _bins(tables, name)
 
 
-def _parts(tables: Sequence[Table | LongTable], name: str) -> Iterator[Table]:
+def _summaries(tables: Sequence[Table | LongTable], name: str, task: Summary) -> Iterator[pa.Table]:
+    """Yield what a task makes of a column of tables, here or where they are."""
     for table in tables:
-        yield from rows_of(table, [name])
+        yield from summaries_of(table, task, [name])
 
 
 # Numbers.
@@ -82,14 +84,10 @@ def _parts(tables: Sequence[Table | LongTable], name: str) -> Iterator[Table]:
 def _numbers(tables: Sequence[Table | LongTable], name: str, width: float | None) -> ColumnCoder:
     codec = tables[0].schema[name].fitted_codec
 
-    def numbers(part: Table) -> NDArray[np.float64]:
-        values = numbers_of(part, name)
-        return values if width is None else np.round(values / width) * width
-
+    numbers = _RoundedNumbers(name, width)
     every = np.zeros(0)
-    for part in _parts(tables, name):
-        values = numbers(part)
-        every = np.union1d(every, values[~np.isnan(values)])
+    for own in _summaries(tables, name, _DistinctNumbers(numbers, codec.size)):
+        every = np.union1d(every, _first(own))
 
     def code(part: Table) -> Ints:
         values = numbers(part)
@@ -108,14 +106,46 @@ def _bins(tables: Sequence[Table | LongTable], name: str) -> ColumnCoder:
     column = tables[0].schema[name]
     codec = column.fitted_codec
     distinct, used = np.zeros(0), np.zeros(codec.size, dtype=bool)
-    for part in _parts(tables, name):
-        values = numbers_of(part, name)
-        distinct = np.union1d(distinct, values[~np.isnan(values)])
-        used[part.code(name)] = True
+    for own in _summaries(tables, name, _DistinctNumbers(_RoundedNumbers(name, None), codec.size)):
+        distinct = np.union1d(distinct, _first(own))
+        used |= np.frombuffer(own.column("used")[0].as_py(), dtype=bool)
     joined = len(distinct) > np.count_nonzero(used[: codec.n_values])
     numbers = np.arange(codec.size, dtype=np.float64)
     grid = CodeGrid(codec.size, codec.n_values, numbers, tuple(level_labels(column)), "in bins" * bool(joined))
     return ColumnCoder(grid, lambda part: part.code(name).astype(np.int64))
+
+
+@dataclass(frozen=True)
+class _RoundedNumbers:
+    """The numbers of a column of a part, NaN where missing; to multiples of a width, if there is one. It may travel."""
+
+    name: str
+    width: float | None
+
+    def __call__(self, part: Table) -> NDArray[np.float64]:
+        values = numbers_of(part, self.name)
+        return values if self.width is None else np.round(values / self.width) * self.width
+
+
+@dataclass(frozen=True)
+class _DistinctNumbers:
+    """What finds the distinct numbers of parts, and which codes of the schema they use. It may travel."""
+
+    numbers: _RoundedNumbers
+    size: int
+
+    def __call__(self, parts: Iterator[Table]) -> pa.Table:
+        every, used = np.zeros(0), np.zeros(self.size, dtype=bool)
+        for part in parts:
+            values = self.numbers(part)
+            every = np.union1d(every, values[~np.isnan(values)])
+            used[part.code(self.numbers.name)] = True
+        return pa.table({"numbers": [every], "used": [used.tobytes()]})
+
+
+def _first(summary: pa.Table) -> NDArray[np.float64]:
+    numbers: NDArray[np.float64] = summary.column("numbers").combine_chunks().flatten().to_numpy(zero_copy_only=False).astype(np.float64)
+    return numbers
 
 
 # Levels.
@@ -125,7 +155,7 @@ def _levels(tables: Sequence[Table | LongTable], name: str, people: Sequence[int
     column = tables[0].schema[name]
     codec = column.fitted_codec
     assert isinstance(codec, Categories)
-    behind = {word for part in _parts(tables, name) for word in _behind_other(part, name, codec)[0]} if codec.other else set()
+    behind = {word for own in _summaries(tables, name, _WordsBehindOther(name, codec)) for word in own.column("words").to_pylist()} if codec.other else set()
     levels = _in_order(codec.levels, {word for word in behind if word is not None and word not in codec.levels}, ordered=column.ordered)
     n_levels = len(levels)
     null = codec.null or None in behind
@@ -149,12 +179,37 @@ def _levels(tables: Sequence[Table | LongTable], name: str, people: Sequence[int
     if rare == "pool" and column.kind != "boolean":
         fixed = np.isin(np.arange(n_levels), [place[level] for level in column.levels or () if level in place])
         counts = np.zeros(size, dtype=np.int64)
-        for part in _parts([tables[i] for i in people], name):
-            counts += np.bincount(code(part), minlength=size)
+        for own in _summaries([tables[i] for i in people], name, _CodeCounts(code, size)):
+            counts += own.column("counts").to_numpy()
         rarely = (counts[:n_levels] < tables[0].schema.rare_below) & ~fixed
         if rarely.any():
             return _pooled(code, rarely, names, size)
     return ColumnCoder(CodeGrid(size, n_levels, np.arange(size, dtype=np.float64), tuple(names[:size])), code)
+
+
+@dataclass(frozen=True, eq=False)
+class _WordsBehindOther:
+    """What finds the values that the schema's code (other) stands for in parts. It may travel."""
+
+    name: str
+    codec: Categories
+
+    def __call__(self, parts: Iterator[Table]) -> pa.Table:
+        words: dict[Any, None] = {}
+        for part in parts:
+            words |= dict.fromkeys(_behind_other(part, self.name, self.codec)[0])
+        return pa.table({"words": pa.array(list(words)) if words else pa.nulls(0)})
+
+
+@dataclass(frozen=True, eq=False)
+class _CodeCounts:
+    """What counts codes of parts. It may travel."""
+
+    code: Callable[[Table], Ints]
+    size: int
+
+    def __call__(self, parts: Iterator[Table]) -> pa.Table:
+        return pa.table({"counts": sum((np.bincount(self.code(part), minlength=self.size) for part in parts), np.zeros(self.size, dtype=np.int64))})
 
 
 def _behind_other(table: Table, name: str, codec: Categories) -> tuple[list[Any], Ints]:

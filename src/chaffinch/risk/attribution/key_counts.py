@@ -14,9 +14,10 @@ from numpy.typing import NDArray
 
 from ..._base.errors import unknown_name
 from ..._base.masking import masked_count
+from ...counts.marginal import Marginal
 from ...counts.sparse import SparseCounts
 
-__all__ = ["KeyCounts", "WholeCounts", "count_keys"]
+__all__ = ["KeyCounts", "WholeCounts", "count_keys", "counts_of_marginal"]
 
 Ints = NDArray[np.int64]
 
@@ -109,5 +110,10 @@ def count_keys(batches: Iterable[Mapping[str, NDArray[Any]]], cliques: Sequence[
 
 
 def _of_tally(tally: SparseCounts, columns: Sequence[str]) -> KeyCounts:
-    cells, counts = tally.marginal(tuple(columns)).nonzero()
+    return counts_of_marginal(tally.marginal(tuple(columns)), columns)
+
+
+def counts_of_marginal(marginal: Marginal, columns: Sequence[str]) -> KeyCounts:
+    """Return the counts of a marginal's cells that occur."""
+    cells, counts = marginal.nonzero()
     return KeyCounts(tuple(columns), tuple(cells[:, j].astype(np.int64) for j in range(len(columns))), counts.astype(np.int64))

@@ -21,6 +21,7 @@ from ...stats.sampled import SAMPLE_ROWS, SampledRecords
 from ...stats.splits import child
 from ...synth import load_model
 from ...table.align import align
+from ...table.long import LongOrigin
 from ...table.persons import one_row_each
 from ...table.read import read
 from ...table.scan import Scan
@@ -144,7 +145,7 @@ def measure_risk(
     if not several:
         raise InputError("Name at least one synthetic table.")
     root = seed_sequence(seed)
-    if isinstance(original, Scan):
+    if isinstance(original, Scan | LongOrigin):
         return _measured_files(original, names, several, holdout, settings, model, seed, root, threads, progress)
     source = original if isinstance(original, Table) else read(original, rare=settings.rare)
     settings.check(source.schema)
@@ -187,7 +188,7 @@ def _attacked(
 
 
 def _measured_files(
-    original: Scan, names: Sequence[str], several: Sequence[Any], holdout: Any, settings: RiskSettings, model: Any, seed: Seed,
+    original: Scan | LongOrigin, names: Sequence[str], several: Sequence[Any], holdout: Any, settings: RiskSettings, model: Any, seed: Seed,
     root: np.random.SeedSequence, threads: int | None, progress: Progress,
 ) -> RiskResult:  # fmt: skip
     """Return what a synthetic file gives away: counts of all records, and a sample for the rest."""
