@@ -9,13 +9,16 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from .._base.errors import InputError, unknown_name
-from .options import ledger_allows, show_promise, write_json
+from .options import ledger_allows, show_notes, show_promise, write_json
 
 if TYPE_CHECKING:
+    from .._base.progress import Progress
+    from ..risk import RiskResult, RiskSettings
     from ..spark.scan import SparkScan
+    from ..utility import UtilityResult, UtilitySettings
     from ..workflows.synthesise import ReadSettings, SynthesisSettings
 
-__all__ = ["check_drawing_engine", "check_not_spark", "check_scan_engine", "fit_on_spark", "sample_on_spark", "schema_on_spark", "synth_on_spark"]
+__all__ = ["check_drawing_engine", "check_not_spark", "check_scan_engine", "fit_on_spark", "risk_on_spark", "sample_on_spark", "schema_on_spark", "synth_on_spark", "utility_on_spark"]
 
 
 def check_not_spark(cache: str | None) -> None:
@@ -91,6 +94,34 @@ def sample_on_spark(model: Path, output: str, *, rows: int | None, given: Mappin
         write_json(json, SampleResult(rows=drawn, seed=seed).to_dict())
     if not quiet:
         typer.echo(f"Wrote {output}: {drawn:,} rows.", err=True)
+
+
+Places = tuple[str, str, str | None]
+"""Where the original, the synthetic table and the holdout are."""
+
+
+def utility_on_spark(
+    places: Places, settings: UtilitySettings, reading: ReadSettings, *, cache: str | None, seed: int | None, threads: int | None, quiet: bool, progress: Progress
+) -> UtilityResult:
+    """Measure what a synthetic table on Spark is worth, and say what its original's columns are like."""
+    from ..workflows import measure_on_spark as workflow
+    from ..workflows.running import RunOptions
+
+    result, notes = workflow.utility_on_spark(*places, settings, reading, RunOptions(seed=seed, threads=threads, progress=progress), cache=cache)
+    show_notes(notes, quiet=quiet)
+    return result
+
+
+def risk_on_spark(
+    places: Places, settings: RiskSettings, reading: ReadSettings, *, cache: str | None, seed: int | None, threads: int | None, quiet: bool, progress: Progress
+) -> RiskResult:
+    """Attack a synthetic table on Spark, and say what its original's columns are like."""
+    from ..workflows import measure_on_spark as workflow
+    from ..workflows.running import RunOptions
+
+    result, notes = workflow.risk_on_spark(*places, settings, reading, RunOptions(seed=seed, threads=threads, progress=progress), cache=cache)
+    show_notes(notes, quiet=quiet)
+    return result
 
 
 def schema_on_spark(source: str, reading: ReadSettings) -> SparkScan:

@@ -11,13 +11,14 @@ from .._base.errors import InputError, unknown_name
 from .._base.masking import THRESHOLD
 from .options import (
     Attackers,
-    Engine,
-    Holdout,
+    Cache,
+    ClusterEngine,
+    HoldoutPlace,
     HtmlOut,
-    Input,
     JsonOut,
     KeySizes,
     MaxExcess,
+    Place,
     PublicOut,
     Quiet,
     Rare,
@@ -64,15 +65,16 @@ def reading_by_value(*, schema: SchemaIn = None, file: FileOptions, rare: Rare =
 @expanded(reading=reading_by_value)
 def risk(
     *,
-    original: Input,
+    original: Place,
     synthetic: Annotated[
-        list[Path], typer.Argument(help="The synthetic table, or several releases of the same people.", show_default=False)
+        list[str],
+        typer.Argument(parser=str, metavar="SYNTHETIC...", help="The synthetic table, or several releases of the same people.", show_default=False),
     ],
     keys: Annotated[
         str | None, typer.Option(help="Columns that an outsider knows of a person, as A,B; without them memorisation tests alone.")
     ] = None,
     sensitive: Annotated[str | None, typer.Option(help="Columns that are not to be found out, as A,B.")] = None,
-    holdout: Holdout = None,
+    holdout: HoldoutPlace = None,
     key_sizes: KeySizes = None,
     label: Annotated[
         str | None, typer.Option(help="Column whose relation to the sensitive ones is meant to stay.")
@@ -95,7 +97,8 @@ def risk(
     ] = "level",
     repeats: Annotated[int, typer.Option(help="Draws of people for intervals and p-values.")] = 1000,
     svm_rows: SvmRows = 5000,
-    engine: Engine = "auto",
+    engine: ClusterEngine = "auto",
+    cache: Cache = None,
     sample_rows: SampleRows = 100_000,
     policy: Annotated[Path | None, typer.Option(help="TOML file that says max_excess.")] = None,
     max_excess: MaxExcess = None,
@@ -128,6 +131,7 @@ def risk(
     from .._base.progress import progress_bar
     from ..workflows.policy import RiskPolicy
     from .arrow import start_arrow
+    from .on_spark import check_not_spark, risk_on_spark
     from .options import write_json
     from .reading import open_beside, open_input
 
@@ -137,23 +141,31 @@ def risk(
         numeric=numeric, rare=reading.rare, missing=missing, repeats=repeats, svm_rows=svm_rows, tolerance=tolerance, threshold=threshold, thorough=thorough,
         sample_rows=sample_rows,
     )  # fmt: skip
-    check_outputs(original, json, html, public, confidential)
+    mine, theirs, fresh = Path(original), [Path(place) for place in synthetic], None if holdout is None else Path(holdout)
+    check_outputs(mine, json, html, public, confidential)
     start_arrow(threads)
     from ..risk import measure_risk
 
     with progress_bar(quiet=quiet, plain=True) as progress:
-        choice = chosen_engine(engine, [original, *synthetic, *([] if holdout is None else [holdout])], reading, quiet=quiet)
-        table = open_input(original, reading, choice, quiet=quiet, progress=progress)
-        others, fresh = [open_beside(path, reading) for path in synthetic], None if holdout is None else open_beside(holdout, reading)
-        result = measure_risk(table, others, fresh, settings, model=model, seed=seed, threads=threads, progress=progress)
+        if engine == "spark":
+            if len(synthetic) > 1 or model is not None:
+                raise InputError("Several releases, or a model beside them, are attacked in memory: attack one synthetic table at a time on Spark.")
+            places = (original, synthetic[0], holdout)
+            result = risk_on_spark(places, settings, reading, cache=cache, seed=seed, threads=threads, quiet=quiet, progress=progress)
+        else:
+            check_not_spark(cache)
+            choice = chosen_engine(engine, [mine, *theirs, *([] if fresh is None else [fresh])], reading, quiet=quiet)
+            table = open_input(mine, reading, choice, quiet=quiet, progress=progress)
+            others = [open_beside(path, reading) for path in theirs], None if fresh is None else open_beside(fresh, reading)
+            result = measure_risk(table, *others, settings, model=model, seed=seed, threads=threads, progress=progress)
     result = allowed.judged(result, run_facts()).named(
-        original=original.name, synthetic=[path.name for path in synthetic], holdout=holdout.name if holdout else None
+        original=mine.name, synthetic=[path.name for path in theirs], holdout=fresh.name if fresh else None
     )
     from ..report.page import report_of, write_report
 
     if json is not None:
         write_json(json, result.to_dict())
-    report = report_of(title=f"What {synthetic[0].name} gives away", risk=result, threshold=threshold)
+    report = report_of(title=f"What {theirs[0].name} gives away", risk=result, threshold=threshold)
     write_report(report, html, public)
     if confidential is not None:
         write_confidential(confidential, result.confidential())

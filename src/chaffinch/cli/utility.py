@@ -12,14 +12,15 @@ import typer
 from .._base.errors import InputError
 from .._base.masking import THRESHOLD
 from .options import (
-    Engine,
+    Cache,
+    ClusterEngine,
     Formula,
-    Holdout,
+    HoldoutPlace,
     HtmlOut,
-    Input,
     JsonOut,
     Measures,
     Models,
+    Place,
     PublicOut,
     Quiet,
     Repeats,
@@ -51,9 +52,9 @@ __all__ = ["asked_measures", "show_verdict", "show_worth", "utility", "utility_s
 @expanded(reading=reading_of)
 def utility(
     *,
-    original: Input,
-    synthetic: Annotated[Path, typer.Argument(help="The synthetic table: same columns.", show_default=False)],
-    holdout: Holdout = None,
+    original: Place,
+    synthetic: Annotated[str, typer.Argument(parser=str, metavar="SYNTHETIC", help="The synthetic table: same columns.", show_default=False)],
+    holdout: HoldoutPlace = None,
     label: Annotated[
         str | None, typer.Option(help="Column that learners predict; the schema's label unless given.")
     ] = None,
@@ -63,7 +64,8 @@ def utility(
     measures: Measures = None,
     models: Models = None,
     svm_rows: SvmRows = 5000,
-    engine: Engine = "auto",
+    engine: ClusterEngine = "auto",
+    cache: Cache = None,
     sample_rows: SampleRows = 100_000,
     threshold: Threshold = THRESHOLD,
     reading: ReadSettings,
@@ -84,29 +86,35 @@ def utility(
     from ..utility import measure_utility
     from .arrow import start_arrow
     from .estimates import say_measuring
+    from .on_spark import check_not_spark, utility_on_spark
     from .options import write_json
     from .reading import open_beside, open_input
 
-    check_outputs(original, json, html, public)
+    mine, theirs, others = Path(original), Path(synthetic), None if holdout is None else Path(holdout)
+    check_outputs(mine, json, html, public)
     start_arrow(threads)
     with progress_bar(quiet=quiet, plain=True) as progress:
         settings = utility_settings(
             label=label, formula=formula, repeats=repeats, measures=measures, models=models, svm_rows=svm_rows, threshold=threshold, thorough=thorough,
             sample_rows=sample_rows,
         )  # fmt: skip
-        choice = chosen_engine(engine, [path for path in (original, synthetic, holdout) if path is not None], reading, quiet=quiet)
-        table = open_input(original, reading, choice, quiet=quiet, progress=progress)
-        if not quiet:
-            say_measuring(table.n_rows, table.schema, settings)
-        other, fresh = open_beside(synthetic, reading), None if holdout is None else open_beside(holdout, reading)
-        result = measure_utility(table, other, fresh, settings, seed=seed, threads=threads, progress=progress)
-    result = result.named(original=original.name, synthetic=synthetic.name, holdout=holdout.name if holdout else None)
+        if engine == "spark":
+            result = utility_on_spark((original, synthetic, holdout), settings, reading, cache=cache, seed=seed, threads=threads, quiet=quiet, progress=progress)
+        else:
+            check_not_spark(cache)
+            choice = chosen_engine(engine, [path for path in (mine, theirs, others) if path is not None], reading, quiet=quiet)
+            table = open_input(mine, reading, choice, quiet=quiet, progress=progress)
+            if not quiet:
+                say_measuring(table.n_rows, table.schema, settings)
+            other, fresh = open_beside(theirs, reading), None if others is None else open_beside(others, reading)
+            result = measure_utility(table, other, fresh, settings, seed=seed, threads=threads, progress=progress)
+    result = result.named(original=mine.name, synthetic=theirs.name, holdout=others.name if others else None)
     result = replace(result, run=replace(result.run, **run_facts()))
     if json is not None:
         write_json(json, {**result.to_dict(), "verdict": [row.to_dict() for row in result.verdict]})
     from ..report.page import report_of, write_report
 
-    report = report_of(result, title=f"What {synthetic.name} is worth", threshold=threshold)
+    report = report_of(result, title=f"What {theirs.name} is worth", threshold=threshold)
     write_report(report, html, public)
     if quiet:
         return

@@ -35,7 +35,7 @@ from ..table.schema import Schema
 from .running import RunOptions
 from .synthesise import ReadSettings, SynthesisSettings, charge_ledger
 
-__all__ = ["SparkSynthesis", "check_on_spark", "copy_places", "described_on_spark", "fit_on_spark", "sample_on_spark", "scanned_on_spark", "synthesise_on_spark"]
+__all__ = ["SparkSynthesis", "cache_place", "check_on_spark", "copy_places", "described_on_spark", "fit_on_spark", "sample_on_spark", "scanned_on_spark", "synthesise_on_spark"]
 
 NOT_COMPARED = "Drawn rows were not looked up in the original: that takes rows, which stay on Spark."
 
@@ -189,10 +189,17 @@ def _read(session: Any, source: str, settings: SynthesisSettings, run: RunOption
 @contextlib.contextmanager
 def _coded(session: Any, scanned: SparkScan, cache: str | None) -> Iterator[SparkCounter]:
     """The codes of a scan, removed at the end: in a folder for temporary files where workers are of this machine."""
+    with cache_place(session, cache) as place, scanned.coded(place) as counter:
+        yield counter
+
+
+@contextlib.contextmanager
+def cache_place(session: Any, cache: str | None) -> Iterator[str | None]:
+    """Give where codes are held: as asked for, or else in a folder for temporary files where workers are of this machine, and by Spark where not."""
     with contextlib.ExitStack() as stack:
         if cache is None and _here(session):
             cache = stack.enter_context(tempfile.TemporaryDirectory(prefix="chaffinch-"))
-        yield stack.enter_context(scanned.coded(cache))
+        yield cache
 
 
 def _here(session: Any) -> bool:
