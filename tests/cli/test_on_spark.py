@@ -34,6 +34,10 @@ def test_what_is_wrong_ends_with_2_before_spark_is_started(run_here, data, tmp_p
         (["synth", table, "-o", tmp_path / "out.csv", "--cache", tmp_path], "give --engine spark too"),
         (["synth", table, "-o", out, "--engine", "spark", "--rows", "1.5"], "is no whole number"),
         (["synth", table, "-o", out, "--engine", "spark", "--delimiter", ";"], "leave out --delimiter"),
+        (["release", table, "-o", out, "--engine", "spark"], "Use two: `chaffinch synth --engine spark"),
+        (["utility", table, table, "--engine", "spark", "--sample-rows", "9999999"], "at most 1,000,000 on Spark"),
+        (["utility", table, table, "--cache", tmp_path], "give --engine spark too"),
+        (["risk", table, table, table, "--engine", "spark"], "attack one synthetic table at a time on Spark"),
     ):
         done = run_here(*arguments)
         assert done.code == 2, done.err
@@ -58,6 +62,13 @@ def test_a_journey_on_spark(spark, run_here, data, tmp_path):
     assert run_here("fit", people, "-o", tmp_path / "f.chaffinch", "--engine", "spark", "--seed", "7").code == 0
     assert (tmp_path / "f.chaffinch").read_bytes() == (tmp_path / "m.chaffinch").read_bytes()
     assert run_here("sample", tmp_path / "m.chaffinch", "-o", tmp_path / "drawn", "-n", "1e1", "--engine", "spark").code == 0
+    measured = run_here("utility", people, tmp_path / "out", "--engine", "spark", "--measures", "jensen_shannon", "--seed", "1", "--json", tmp_path / "u.json", "--html", tmp_path / "u.html")
+    assert measured.code == 0, measured.err
+    assert "Of all records: Distance of columns (Jensen-Shannon)." in measured.out
+    assert json.loads((tmp_path / "u.json").read_text())["about"]["original"]["rows"] == 1470
+    attacked = run_here("risk", people, tmp_path / "out", "--engine", "spark", "--tests", "exact_row", "--seed", "1", "--json", tmp_path / "r.json")
+    assert attacked.code == 0, attacked.err
+    assert json.loads((tmp_path / "r.json").read_text())["about"]["sample"]["original"] == 1470
     assert pq.read_table(tmp_path / "drawn").num_rows == 10
     assert run_here("schema", people, "-o", tmp_path / "s.toml", "--engine", "spark").code == 0
     assert chaffinch.read_schema(tmp_path / "s.toml").names

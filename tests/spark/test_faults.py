@@ -51,7 +51,7 @@ def with_fault(fault):
 
         return mapped(frame, work, shape)
 
-    for module in (import_module("chaffinch.spark.scan"), counter_module):
+    for module in (import_module("chaffinch.spark.holding"), counter_module):
         module.mapped = faulty
 
 

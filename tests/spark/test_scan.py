@@ -18,7 +18,6 @@ import chaffinch.spark as cs
 from chaffinch.errors import ClusterError, FileError, InputError, PersonalDataError
 from chaffinch.spark import counter as counter_module
 from chaffinch.spark import jobs, profiles
-from chaffinch.spark.holding import _tasks, _units
 from chaffinch.synth.model_file import model_to_bytes
 
 from .test_profiles import odd_columns
@@ -124,7 +123,7 @@ def test_a_task_that_fails_after_counting_and_is_tried_again_changes_nothing(fra
 
         return jobs.mapped(frame, work, shape)
 
-    for module in (import_module("chaffinch.spark.scan"), profiles, counter_module):  # `scan` is the function of that name, too
+    for module in (import_module("chaffinch.spark.holding"), profiles, counter_module):
         monkeypatch.setattr(module, "mapped", fails_once)
     want = chaffinch.MemoryCounter(chaffinch.read(people, schema=scanned.schema)).marginals([("word", "flag")])[0]
     with cs.scan(frame.repartition(3)).coded(tmp_path) as counter:
@@ -191,11 +190,6 @@ def test_names_that_spark_would_parse_are_only_names(spark):
         assert counter.marginals([("a.b", "c`d e")])[0].counts.tolist() == [[10, 10]] * 3
 
 
-def test_large_files_are_read_by_several_tasks():
-    files = pa.table({"path": ["a", "b"], "blocks": [130, 1]})
-    assert _units(files) == (("a", 0, 64), ("a", 64, 128), ("a", 128, 130), ("b", 0, 1))
-
-
 def test_the_page_runs(spark, tmp_path, monkeypatch, capsys):
     """The block of docs/howto/run-on-spark.md: test_documents runs no Spark."""
     root = Path(__file__).parents[2]
@@ -208,10 +202,3 @@ def test_the_page_runs(spark, tmp_path, monkeypatch, capsys):
     exec(code, {})
     assert capsys.readouterr().out.split()[0] == "32561"
     assert sorted(path.name for path in tmp_path.iterdir()) == ["examples"]
-
-
-def test_few_large_tasks_read_many_small_files():
-    assert _tasks(97, 97, 2) == 2
-    assert _tasks(1, 1, 32) == 1
-    assert _tasks(300, 300 * 64, 8) == 38
-    assert _tasks(0, 0, 4) == 1

@@ -118,6 +118,11 @@ def release(
     from .utility import show_verdict, utility_settings
 
     choice.check_counts(rows, copies)
+    if engine == "spark":
+        raise InputError(
+            "A release is not made on Spark in one command. Use two: `chaffinch synth --engine spark INPUT -o FOLDER`, and `chaffinch risk --engine spark INPUT FOLDER` "
+            "(and `chaffinch utility` likewise), each with --html for a page to decide by."
+        )
     if dry_run:
         show_plan(choice, input, reading, json)
         return

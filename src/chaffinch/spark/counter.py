@@ -33,9 +33,9 @@ from .counting import (
     unpacked,
 )
 from .jobs import collected, mapped
-from .session import spark_functions
+from .session import parallelism, session_of, spark_functions
 
-__all__ = ["RowsSeen", "SparkCounter"]
+__all__ = ["RowsSeen", "SparkCounter", "added_cells"]
 
 MOST_COLLECTED = 1 << 26
 """Cells of dense tables that one call brings to the driver, at most: 512 MiB of counts."""
@@ -180,9 +180,8 @@ class SparkCounter:
 
     def _cells(self, tables: Sequence[_Clique]) -> Any:
         """The frame of filled cells of large tables, each once, with its count."""
-        functions = spark_functions()
         task = CountCells(self.source, CodeColumns.of(self.schema), tuple(table.columns for table in tables))
-        return mapped(self.frame, task, CELL_SHAPE).groupBy("clique", "cell").agg(functions.sum("n").alias("n"))
+        return added_cells(mapped(self.frame, task, CELL_SHAPE))
 
     def _sparse(self, tables: Sequence[_Clique]) -> list[Marginal]:
         found = collected(self._cells(tables).limit(MOST_SPARSE))
@@ -210,6 +209,15 @@ class SparkCounter:
         hashes = [int.from_bytes(word[:8], "big", signed=True) for word in seen.column("cell").to_pylist()]
         self.rows.check(RowsSeen(sum(seen.column("n").to_pylist()), summed(np.array(hashes, dtype=np.int64))))
         return answer.filter(pc.invert(of_rows))
+
+
+def added_cells(cells: Any) -> Any:
+    """Return the frame of cells, each once, with its count: Spark adds up, and spills where they are many.
+
+    A task for each core, where Spark would take 200 whatever there is. Tasks gave each cell once, so adding up before cells travel would save nothing.
+    """
+    functions = spark_functions()
+    return cells.repartition(parallelism(session_of(cells)), "clique", "cell").groupBy("clique", "cell").agg(functions.sum("n").alias("n"))
 
 
 @dataclass(frozen=True)

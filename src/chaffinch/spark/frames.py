@@ -33,7 +33,7 @@ from ..table.long_align import ColumnRoom, check_long_schema, shared_columns
 from ..table.schema import Column, Schema
 from ..table.table import Table
 from .blocks import hashed, summed
-from .counter import MOST_SPARSE, RowsSeen, SparkCounter
+from .counter import MOST_SPARSE, RowsSeen, SparkCounter, added_cells
 from .counting import CELL_SHAPE, ROWS, marginal_of_cells
 from .holding import held_codes
 from .jobs import collected, in_our_words, mapped
@@ -282,9 +282,7 @@ def _seen(answer: pa.Table) -> RowsSeen:
 
 def _cells(frame: Any, task: CountKeyCells) -> tuple[list[Marginal], int]:
     """The marginals of what tasks count, and how many rows they saw."""
-    functions = spark_functions()
-    cells = mapped(frame, task, CELL_SHAPE).groupBy("clique", "cell").agg(functions.sum("n").alias("n")).limit(MOST_SPARSE)
-    found = collected(cells)
+    found = collected(added_cells(mapped(frame, task, CELL_SHAPE)).limit(MOST_SPARSE))
     if found.num_rows >= MOST_SPARSE:
         raise TooLargeError(
             f"Keys and sensitive values have more than {MOST_SPARSE:,} combinations that occur, too many for the driver. Attack with fewer keys, with a "
