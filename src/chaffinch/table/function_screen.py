@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from math import log
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -42,14 +43,17 @@ def function_pairs(sample: RuleSample, tied: set[frozenset[str]]) -> Iterator[tu
         ids[column.name] = (full, len(distinct))
     lefts = [c.name for c in sample.schema.modelled if listable(c)]
     tried = len(lefts) * len(ids)
+    first, names = np.stack([full[:FIRST] for full, _ in ids.values()]), list(ids)
+    distinct_of = np.array([n for _, n in ids.values()], dtype=np.int64)
     for left in lefts:
         ours, n_left = ids[left]
         ours = np.where(sample.values[left].pooled, -1, ours)
-        for right, (theirs, n_right) in ids.items():
-            if left == right or not 2 <= n_right <= 2 * n_left or frozenset((left, right)) in tied:
+        possible = (distinct_of >= 2) & (distinct_of <= 2 * n_left)
+        _rule_out(ours[:FIRST], first, n_left, distinct_of, SMALL, 0.01 * sample.n_rows, possible)  # more rows can only miss more
+        for right in (names[place] for place in np.flatnonzero(possible)):
+            theirs, n_right = ids[right]
+            if left == right or frozenset((left, right)) in tied:
                 continue
-            if n_left * n_right <= SMALL and _misses(ours[:FIRST], theirs[:FIRST], n_left, n_right) > 0.01 * sample.n_rows:
-                continue  # more rows can only miss more
             both = (ours >= 0) & (theirs >= 0)
             a, b = ours[both], theirs[both]
             if len(a) < max(FEWEST, 5 * n_left):
@@ -61,19 +65,30 @@ def function_pairs(sample: RuleSample, tied: set[frozenset[str]]) -> Iterator[tu
 
 
 @compiled
-def _misses(left: NDArray[np.int64], right: NDArray[np.int64], n_left: int, n_right: int) -> int:
-    """Return how many rows do not have the commonest right value of their left value; rows without a value (-1) are left out."""
-    table = np.zeros((n_left, n_right), dtype=np.int64)
-    most = np.zeros(n_left, dtype=np.int64)
-    rows = 0
-    for k in range(left.size):
-        if left[k] >= 0 and right[k] >= 0:
-            rows += 1
-            table[left[k], right[k]] += 1
-            if table[left[k], right[k]] > most[left[k]]:
-                most[left[k]] += 1
-                rows -= 1
-    return rows
+def _rule_out(left: Any, rights: Any, n_left: int, n_rights: Any, most_cells: int, most: float, possible: Any) -> None:
+    """Mark the right columns as impossible of which more rows than `most` do not have the commonest right value of their left value.
+
+    Rows without a value (-1) are left out, and columns whose tables have more cells than `most_cells` not looked at. Most columns are ruled out by their first rows.
+    """
+    table, common = np.zeros(most_cells, dtype=np.int64), np.zeros(n_left, dtype=np.int64)
+    for j in range(rights.shape[0]):
+        n_right = n_rights[j]
+        if not possible[j] or n_left * n_right > most_cells:
+            continue
+        right, misses = rights[j], 0
+        table[: n_left * n_right] = 0
+        common[:] = 0
+        for k in range(left.size):
+            if left[k] >= 0 and right[k] >= 0:
+                cell = left[k] * n_right + right[k]
+                table[cell] += 1
+                if table[cell] > common[left[k]]:
+                    common[left[k]] += 1
+                else:
+                    misses += 1
+                    if misses > most:
+                        possible[j] = False
+                        break
 
 
 def log_odds_of_function(table: NDArray[np.int64]) -> float:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from scipy.sparse.csgraph import connected_components
 
 import chaffinch
-from chaffinch.synth.bayesnet.network import Network, find_cycle
+from chaffinch.synth.bayesnet.network import Network, find_cycle, parents_first
 
 COLUMNS = "abcde"
 EDGES = st.lists(st.sampled_from(list(permutations(COLUMNS, 2))), max_size=9)
@@ -89,3 +89,16 @@ def test_no_columns_and_one_column():
     assert Network((), ()).most_parents == 0
     assert Network((), ()).edges == ()
     assert Network.of(["a"], []).order == ("a",)
+
+
+@given(st.integers(1, 12), st.integers(0, 10**6))
+def test_parents_come_first_and_nothing_moves_that_need_not(d, seed):
+    """Against the words themselves: time and again the first of those left whose parents are all there."""
+    rng = np.random.default_rng(seed)
+    hidden, wanted = rng.permutation(d), rng.permutation(d).tolist()
+    parents = {int(child): [int(p) for p in hidden[:k] if rng.random() < 0.3] for k, child in enumerate(hidden)}
+    left, order = list(wanted), []
+    while left:
+        order.append(next(item for item in left if all(parent in order for parent in parents[item])))
+        left.remove(order[-1])
+    assert parents_first(wanted, parents) == order

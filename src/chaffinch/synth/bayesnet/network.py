@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from heapq import heappop, heappush
 from typing import TypeVar
 
 from ..._base.errors import InputError, unknown_name
@@ -46,13 +47,14 @@ class Network:
     def of(cls, columns: Sequence[str], edges: Iterable[tuple[str, str]], *, first: Sequence[str] = ()) -> Network:
         """Return the network with these edges (parent, child); columns in `first` come as early as they can."""
         edges = list(dict.fromkeys(edges))
+        known, early = set(columns), set(first)
         for edge in edges:
             for name in edge:
-                if name not in columns:
+                if name not in known:
                     raise unknown_name("column", name, columns)
         if cycle := find_cycle(columns, edges):
             raise InputError(f"The edges form a cycle: {' -> '.join(cycle)}. Leave one of them out.")
-        wanted = [*first, *(name for name in columns if name not in first)]
+        wanted = [*first, *(name for name in columns if name not in early)]
         parents: dict[str, list[str]] = {name: [] for name in columns}
         for parent, child in edges:
             parents[child].append(parent)
@@ -87,10 +89,21 @@ def parents_first(wanted: Iterable[Item], parents: Mapping[Item, Iterable[Item]]
     >>> parents_first("abc", {"a": "c", "b": "", "c": ""})
     ['b', 'c', 'a']
     """
-    left, order = list(wanted), list[Item]()
-    while left:
-        order.append(next(item for item in left if all(parent in order for parent in parents[item])))
-        left.remove(order[-1])
+    items = list(wanted)
+    place = {item: i for i, item in enumerate(items)}
+    waits_for = [{place[parent] for parent in parents[item]} for item in items]
+    children: list[list[int]] = [[] for _ in items]
+    for i, above in enumerate(waits_for):
+        for parent in above:
+            children[parent].append(i)
+    ready, order = [i for i, above in enumerate(waits_for) if not above], list[Item]()
+    while ready:  # a heap: ascending to begin with
+        i = heappop(ready)
+        order.append(items[i])
+        for child in children[i]:
+            waits_for[child].discard(i)
+            if not waits_for[child]:
+                heappush(ready, child)
     return order
 
 

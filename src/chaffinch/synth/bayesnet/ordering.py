@@ -59,9 +59,8 @@ def _families(rules: Rules, pairs: NDArray[np.float64]) -> list[list[Columns]]:
     out = []
     for child in range(rules.d):
         must = rules.required[child]
-        free = [
-            p for p in np.argsort(-pairs[child], kind="stable").tolist() if rules.allowed[child, p] and p not in must
-        ]
+        nearest = np.argsort(-pairs[child], kind="stable")
+        free = [p for p in nearest[rules.allowed[child, nearest]].tolist() if p not in must]
         room = rules.most - len(must)
         if room > 1:  # single parents are few: with all of them, one parent gives the maximum spanning tree
             free = free[: _closest(room)]

@@ -215,7 +215,7 @@ class BayesNet(Settings):
         parents, fitness = self._structure(scores, rules, generator(seed))
         progress("counting the tables", -1)
         pairs = scores.pairs()
-        strongest = [sorted(chosen, key=(-pairs[i]).tolist().__getitem__) for i, chosen in enumerate(parents)]
+        strongest = [sorted(chosen, key=(-pairs[i]).__getitem__) for i, chosen in enumerate(parents)]
         network = _network(rules, strongest, label=self.label if self.sensitive else None)
         cliques = [(*network[name], name) for name in network.order]
         tables: tuple[ConditionalTable | TreeTable, ...]
@@ -227,7 +227,8 @@ class BayesNet(Settings):
             network = Network(network.order, tuple(table.parents for table in tables))
         else:
             tables = tuple(table_from_marginal(m, smoothing=self.weight_above) for m in counter.marginals(cliques))
-        strengths = tuple(float(pairs[names.index(child), names.index(p)]) for p, child in network.edges)
+        number = {name: i for i, name in enumerate(names)}
+        strengths = tuple(float(pairs[number[child], number[p]]) for p, child in network.edges)
         fitted = FitSummary(
             method="bayesnet",
             search="given" if self.network is not None else self.search,
@@ -246,16 +247,16 @@ class BayesNet(Settings):
 
     def _trees(self, counter: RowCounter, rules: Rules, network: Network, pairs: NDArray[np.float64]) -> tuple[TreeTable, ...]:
         """The tree of each column, over those before it that rules allow, of these the ones that tell most of it and its parents among tables."""
-        names, given, before = counter.schema.names, self.network is not None, list[int]()
+        names, given = counter.schema.names, self.network is not None
         number = {name: j for j, name in enumerate(names)}
+        order = np.array([number[name] for name in network.order], dtype=np.int64)
         candidates: dict[str, Sequence[str]] = {}
-        for name in network.order:
-            child, own = number[name], list(network[name])
-            allowed = np.array([j for j in before if rules.allowed[child, j]], dtype=np.int64)
+        for place, name in enumerate(network.order):
+            child, own, before = number[name], list(network[name]), order[:place]
+            allowed = before[rules.allowed[child, before]]
             nearest = allowed[np.argsort(-pairs[child, allowed], kind="stable")[: CANDIDATES + len(own)]]
             every = list(dict.fromkeys([*own, *(names[j] for j in nearest)]))
             candidates[name] = own if given else every[: max(CANDIDATES, len(own))]
-            before.append(child)
         required = {name: list(network[name]) if given else [names[j] for j in rules.required[number[name]]] for name in names}
         settings = TreeSettings(least=self.leaf, parents=TREE_PARENTS if self.parents is None else self.most_parents, smoothing=self.weight_above)
         return learn_trees(counter, network.order, candidates, required, settings)
