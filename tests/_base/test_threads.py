@@ -1,5 +1,7 @@
 """Maps over threads: in order, nested without waiting for themselves, and one thread where that was asked."""
 
+import os
+import signal
 import threading
 import time
 
@@ -43,3 +45,23 @@ def test_one_thread_is_for_those_who_do_not_ask():
         assert thread_count(3) == 3
     with pytest.raises(InputError, match="at least 1"):
         thread_count(0)
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+def test_an_interrupt_ends_a_map_after_the_pieces_that_are_worked_on(threads):
+    """Ctrl-C in the fifth of two hundred pieces: those that wait are not begun."""
+    begun = []
+
+    def piece(i):
+        begun.append(i)
+        if i == 4:
+            os.kill(os.getpid(), signal.SIGINT)
+        time.sleep(0.02)
+
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            thread_map(piece, range(200), threads=threads)
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert 5 <= len(begun) < 100

@@ -13,6 +13,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal, Unpack
 
+from .._base.allocator import give_memory_back
 from .._base.errors import InputError
 from .._base.masking import THRESHOLD
 from .._base.progress import Progress, silent
@@ -100,14 +101,19 @@ def coded_scan(
     scanned = profiled.scan
     check(scanned)
     columns = finer_columns(scanned, progress=progress)
+    find, sample = profiled.find, profiled.sample
+    scanned = replace(scanned, profiles=None)
+    del profiled
+    give_memory_back()  # what profiles held: of many columns much, and nobody asks for it again
     layout = CodeLayout.of(scanned.schema, finer_schema(scanned, columns))
     with temporary_folder(folder, n_bytes=scanned.n_rows * layout.row_bytes) as place:
         encoded = _Encoding(scanned, layout, place / "codes", progress)
-        if profiled.find is not None:
+        if find is not None:
             ruled, notes = rules_of_batches(
-                scanned.schema, scanned.n_rows, encoded.rows, find=profiled.find, threshold=threshold, sample=profiled.sample, codes=encoded.coded_rows
+                scanned.schema, scanned.n_rows, encoded.rows, find=find, threshold=threshold, sample=sample, codes=encoded.coded_rows
             )
             scanned = replace(scanned, schema=ruled, notes=(*scanned.notes, *notes))
+        sample = None
         fine = finer_schema(scanned, columns)
         final = CodeLayout.of(scanned.schema, fine)
         if not encoded.complete or final.digest != layout.digest:  # rules that were found cut bins anew
@@ -117,6 +123,7 @@ def coded_scan(
         if fine is not scanned.schema:
             fine_rows = replace(encoded, scan=replace(scanned, schema=fine), view=1)
             fine = replace(fine, functions=functions_of_batches(fine, fine_rows.coded_rows, THRESHOLD))
+        give_memory_back()
         yield CodedScan(scanned, fine, CodeCache.open(encoded.folder, final))
 
 

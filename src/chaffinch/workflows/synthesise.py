@@ -17,6 +17,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from .._base.allocator import give_memory_back, giving_back
 from .._base.errors import BudgetError, InputError, LedgerError, PersonalDataWarning
 from .._base.masking import THRESHOLD
 from .._base.seeds import seed_sequence
@@ -284,6 +285,7 @@ class Synthesis:
         synthesiser, progress = self.settings.synthesiser, self.run.progress
         with self.timed("fit"):
             if isinstance(data, CodedScan):
+                progress = giving_back(progress)
                 stream = StreamCounter(data, threads=self.run.threads, progress=progress)
                 return synthesiser.fit(stream, seed=self._stream(0), progress=progress), data.empty
             if self.settings.private:
@@ -305,6 +307,7 @@ class Synthesis:
         else:
             self.run.progress("keying the original's rows", -1)
             with self.timed("compare"):
+                give_memory_back()
                 original = without_weight(table)
                 parts = [original.codes] if self.coded is None else (batch.codes for batch in self.coded.batches())
                 keyed = KeyedSlice.of(parts, original.schema.sizes, original.n_rows if self.coded is None else self.coded.n_rows)

@@ -215,6 +215,7 @@ class BayesNet(Settings):
         parents, fitness = self._structure(scores, rules, generator(seed))
         progress("counting the tables", -1)
         pairs = scores.pairs()
+        del scores  # a hundred thousand sets and more, of many columns
         strongest = [sorted(chosen, key=(-pairs[i]).__getitem__) for i, chosen in enumerate(parents)]
         network = _network(rules, strongest, label=self.label if self.sensitive else None)
         cliques = [(*network[name], name) for name in network.order]

@@ -27,7 +27,7 @@ __all__ = ["TreeSettings", "learn_trees"]
 
 SAMPLE = 200_000
 """Rows, about, from which splits are learnt."""
-MOST_CELLS = 1 << 24
+MOST_CELLS = 1 << 23
 """Cells of nodes by codes, 8 bytes each, that are counted in one pass."""
 CANDIDATES = 12
 """Columns that a tree may split, of those that tell most of the child by themselves."""
@@ -138,6 +138,7 @@ def _filled(trees: Sequence[TreeTable], counter: RowCounter) -> list[TreeTable]:
         for batch in counter.coded():
             thread_map(lambda one: _add(*one, batch, number), counted, threads=getattr(counter, "threads", None))  # noqa: B023
         filled += [_with_counts(tree, counts) for tree, counts in counted]
+        del counted
     return filled
 
 
