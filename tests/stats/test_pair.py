@@ -11,6 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import chaffinch
+from chaffinch.stats import pair as module
 from chaffinch.stats.pair import GROUPS, TablePair, pair_up
 
 
@@ -126,3 +127,17 @@ def test_rows_of_one_person_are_dealt_together():
     assert all(len(set(groups[persons == p])) == 1 for p in range(50))
     assert len(set(groups)) == GROUPS
     assert (deal(50) == groups[::4]).all()
+
+
+def test_records_are_dealt_block_by_block_as_all_at_once(monkeypatch):
+    """The first block is dealt as ever; later ones are shuffled otherwise, and sizes differ by one at most."""
+    whole = (np.arange(300) % GROUPS).astype(np.uint8)
+    np.random.default_rng(0).shuffle(whole)
+    assert (module.deal(300) == whole).all()
+    monkeypatch.setattr(module, "DEALT", 100)
+    groups = module.deal(257)
+    assert np.ptp(np.bincount(groups)) <= 1
+    assert not (groups[:100] == groups[100:200]).all()
+    between = module.dealer(257)
+    for start, stop in ((0, 257), (0, 100), (90, 210), (255, 257), (257, 257)):
+        assert (between(start, stop) == groups[start:stop]).all()

@@ -68,7 +68,14 @@ def test_blocks_cover_all_draws() -> None:
 
 @pytest.mark.parametrize("n", [1, 7, 1000])
 def test_rows_are_drawn_as_one_call_would(n, monkeypatch):
+    """By windows of 300 rows too, asked for in any order; and the generator is where one call would leave it."""
     monkeypatch.setattr("chaffinch.stats.resampling.DRAWN", 64)
+    monkeypatch.setattr("chaffinch.stats.resampling.WINDOW", 300)
     seed = np.random.SeedSequence(4)
-    whole = np.random.default_rng(seed).integers(0, n, 1500)
-    np.testing.assert_array_equal(times_drawn(n, 1500, np.random.default_rng(seed)), np.bincount(whole, minlength=n))
+    once, parts = np.random.default_rng(seed), np.random.default_rng(seed)
+    whole = np.bincount(once.integers(0, n, 1500), minlength=n)
+    times = times_drawn(n, 1500, parts)
+    assert once.random() == parts.random()
+    np.testing.assert_array_equal(times(0, n), whole)
+    for start, stop in ((0, n // 2), (n // 2, n), (n // 4, n // 2), (n, n)):
+        np.testing.assert_array_equal(times(start, stop), whole[start:stop])

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any
 
 import numpy as np
@@ -23,10 +23,13 @@ from ..table.long import LongTable
 from ..table.schema import Column, Schema
 from ..table.table import Table
 
-__all__ = ["GROUP", "GROUPS", "TablePair", "counter_of", "deal", "dealt_there", "group_column", "pair_up"]
+__all__ = ["GROUP", "GROUPS", "TablePair", "counter_of", "deal", "dealer", "dealt_there", "group_column", "pair_up"]
 
 GROUPS = 20
 """Groups of records that are left out in turn for an interval."""
+
+DEALT = 1 << 20
+"""Records that are dealt at a time."""
 
 GROUP = "\x00group"
 """The name of the column of groups: none that a file has."""
@@ -133,11 +136,29 @@ def deal(n_rows: int, person_of: NDArray[np.int64] | None = None) -> NDArray[np.
     Rows of one person are dealt together.
     """
     if person_of is None:
-        groups = np.resize(np.arange(GROUPS, dtype=np.uint8), n_rows)  # a byte a row: which rows go where does not depend on the type
-        generator(0).shuffle(groups)
-        return groups
+        return dealer(n_rows)(0, n_rows)
     persons, numbers = np.unique(person_of, return_inverse=True)
     return deal(len(persons))[numbers]
+
+
+def dealer(n_rows: int, person_of: NDArray[np.int64] | None = None) -> Callable[[int, int], NDArray[np.uint8]]:
+    """Return what gives the groups of the records between two places, as `deal` has them for all: without persons they are not held."""
+    if person_of is not None:
+        groups = deal(n_rows, person_of)
+        return lambda start, stop: groups[start:stop]
+
+    @lru_cache(maxsize=1)
+    def block(number: int) -> NDArray[np.uint8]:
+        rows = np.arange(number * DEALT, min((number + 1) * DEALT, n_rows))
+        groups = (rows % GROUPS).astype(np.uint8)
+        generator(np.random.SeedSequence(0, spawn_key=(number,)) if number else 0).shuffle(groups)
+        return groups
+
+    def between(start: int, stop: int) -> NDArray[np.uint8]:
+        parts = [block(number)[max(start - number * DEALT, 0) : stop - number * DEALT] for number in range(start // DEALT, -(-stop // DEALT))]
+        return np.concatenate(parts) if parts else np.zeros(0, dtype=np.uint8)
+
+    return between
 
 
 def group_column(groups: int = GROUPS) -> Column:
@@ -150,9 +171,9 @@ def _dealt(table: Table | LongTable) -> Table | LongTable:
     column = group_column()
     if isinstance(table, LongTable) and table.remote is not None:
         return dealt_there(table, column)
-    group = deal(table.n_rows, table.person_of)
     if isinstance(table, LongTable):
-        return table.with_codes(column, group)
+        return table.with_codes(column, dealer(table.n_rows))
+    group = deal(table.n_rows, table.person_of)
     schema = replace(table.schema, columns=(column, *table.schema.columns))
     codes = [group, *(table.codes[j] for j in range(len(table.codes)))]
     return Table(schema, table.data, Codes.of(codes, (GROUPS, *table.codes.sizes)))

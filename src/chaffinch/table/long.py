@@ -130,15 +130,15 @@ class LongTable:
         for part in self._whole(self.coded(columns)):
             yield CodedBatch(part.codes)
 
-    def with_codes(self, column: Column, codes: NDArray[Any]) -> LongTable:
-        """Return the table with one more column before the others, of which the codes of all rows are known."""
+    def with_codes(self, column: Column, codes: Callable[[int, int], NDArray[Any]]) -> LongTable:
+        """Return the table with one more column before the others; `codes` gives those of the rows between two places."""
         schema = replace(self.schema, columns=(column, *self.schema.columns))
 
         def widened(read: Read) -> Read:
             def parts(columns: Collection[str] | None) -> Iterator[Table]:
                 at = 0
                 for part in read(columns):
-                    own = [codes[at : at + part.codes.n_rows], *(part.codes[j] for j in range(len(part.codes)))]
+                    own = [codes(at, at + part.codes.n_rows), *(part.codes[j] for j in range(len(part.codes)))]
                     yield replace(part, schema=schema, codes=Codes.of(own, schema.sizes))
                     at += part.codes.n_rows
 

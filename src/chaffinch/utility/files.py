@@ -77,7 +77,7 @@ def _resampled(first: LongTable, n_rows: int, seed: np.random.SeedSequence) -> L
     def parts(columns: Collection[str] | None) -> Iterator[Table]:
         at = 0
         for part in first.parts(columns):
-            yield part.take(np.repeat(np.arange(part.n_rows), times[at : at + part.n_rows]))
+            yield part.take(np.repeat(np.arange(part.n_rows), times(at, at + part.n_rows)))
             at += part.n_rows
 
     return replace(first, n_rows=n_rows, read=parts, coded=parts, notes=(), _shared={}).cached()

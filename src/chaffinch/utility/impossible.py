@@ -78,7 +78,7 @@ def impossible_pairs(original: Table | LongTable, synthetic: Any, *, threshold: 
         return ImpossiblePairs(value=None, reason="a pair needs two columns and there is one", settings=settings)
     n_rows = pair.synthetic.n_rows
     remote = pair.synthetic.remote if isinstance(pair.synthetic, LongTable) else None
-    hit = np.zeros(0 if remote is not None else n_rows, dtype=bool)
+    hits: dict[int, NDArray[np.uint8]] = {}  # by where a part begins: a bit for each row
     rows: dict[Clique, int] = {}
     every_marked: list[_MarkedCells] = []
     cells = 0
@@ -96,15 +96,17 @@ def impossible_pairs(original: Table | LongTable, synthetic: Any, *, threshold: 
             continue
         start = 0
         for codes in codes_of(pair.synthetic) if marked else ():
+            hit = np.unpackbits(hits[start], count=codes.n_rows).astype(bool) if start in hits else np.zeros(codes.n_rows, dtype=bool)
             for one in marked:
-                hit[start : start + codes.n_rows] |= one.holds(codes)
+                hit |= one.holds(codes)
+            hits[start] = np.packbits(hit)
             start += codes.n_rows
-    n_hit = int(hit.sum())
+    n_hit = sum(int(np.bitwise_count(bits).sum()) for bits in hits.values())
     if remote is not None and every_marked:
         n_hit = sum(own.column("rows")[0].as_py() for own in remote.code_summaries(_RowsHit(tuple(every_marked)), GROUPS))
     worst = sorted(((names, n) for names, n in rows.items() if n >= threshold), key=lambda item: -item[1])
     return ImpossiblePairs(
-        value=n_hit / n_rows,
+        value=n_hit / max(n_rows, 1),
         interval=wilson(n_hit, n_rows),
         pairs=len(rows),
         of=len(every),

@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from ..stats.pair import GROUPS, deal, pair_up
+from ..stats.pair import GROUPS, dealer, pair_up
 from ..table.codes import Codes
 from ..table.long import LongTable, codes_of
 from ..table.table import Table
@@ -75,12 +75,11 @@ def _correlations(table: Table | LongTable, groups: int) -> Floats:
             n, sums = n + own.column("n").to_numpy()[::size], sums + own.column("sums").to_numpy().reshape(sums.shape)
             products += np.array(own.column("products").to_pylist()).reshape(products.shape)
     else:
-        group = deal(table.n_rows, table.person_of) % groups
         shift = np.zeros(size)
         for codes in codes_of(table):
             shift += [int(codes[j].sum(dtype=np.int64)) for j in range(size)]
         shift /= max(table.n_rows, 1)
-        n, sums, products = _sums_of(_with_groups(codes_of(table), group), groups, shift)
+        n, sums, products = _sums_of(_with_groups(table, groups), groups, shift)
     n, sums, products = (with_and_without(part) for part in (n, sums, products))
     with np.errstate(divide="ignore", invalid="ignore"):
         scatter = products - sums[:, :, None] * sums[:, None, :] / n[:, None, None]
@@ -92,11 +91,11 @@ def _correlations(table: Table | LongTable, groups: int) -> Floats:
     return out
 
 
-def _with_groups(every: Iterator[Codes], group: NDArray[np.uint8]) -> Iterator[tuple[NDArray[Any], list[NDArray[Any]]]]:
-    """Yield the groups and codes of parts, groups being known by row."""
-    start = 0
-    for codes in every:
-        yield group[start : start + codes.n_rows], [codes[j] for j in range(len(codes))]
+def _with_groups(table: Table | LongTable, groups: int) -> Iterator[tuple[NDArray[Any], list[NDArray[Any]]]]:
+    """Yield the groups and codes of the parts of a table."""
+    dealt, start = dealer(table.n_rows, table.person_of), 0
+    for codes in codes_of(table):
+        yield dealt(start, start + codes.n_rows) % groups, [codes[j] for j in range(len(codes))]
         start += codes.n_rows
 
 

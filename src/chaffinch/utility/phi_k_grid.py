@@ -13,7 +13,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from ..counts.marginal import Marginal
-from ..stats.pair import GROUP, TablePair, counter_of, deal, dealt_there, group_column
+from ..stats.pair import GROUP, TablePair, counter_of, deal, dealer, dealt_there, group_column
 from ..table.codec import Categories
 from ..table.codes import Codes, narrowest
 from ..table.grid import to_numbers
@@ -86,9 +86,10 @@ def _on_grid(table: Table | LongTable, schema: Schema, coded: Callable[[Table], 
     column = group_column(groups)
     if isinstance(table, LongTable) and table.remote is not None:
         return dealt_there(table.once(f"phi_k {schema.sizes}", lambda: table.recoded(schema, coded)), column)
-    group = deal(table.n_rows, table.person_of) % groups
     if isinstance(table, LongTable):
-        return table.once(f"phi_k {schema.sizes}", lambda: table.recoded(schema, coded)).with_codes(column, group)
+        dealt, recoded = dealer(table.n_rows), table.once(f"phi_k {schema.sizes}", lambda: table.recoded(schema, coded))
+        return recoded.with_codes(column, lambda start, stop: dealt(start, stop) % groups)
+    group = deal(table.n_rows, table.person_of) % groups
     wide = replace(schema, columns=(column, *schema.columns))
     return Table(wide, table.data, Codes.of([group, *coded(table)], wide.sizes))
 

@@ -128,7 +128,7 @@ def _label_only(
     by_label = {name: (one.codes[1], np.cumsum(one.counts), _starts(one.codes[0], one.counts, sizes[label])) for name, one in zip(hidden, found, strict=True)}
     at = 0
     for part in original.parts([*columns, label]):
-        rows = np.repeat(np.arange(part.n_rows), times[at : at + part.n_rows])
+        rows = np.repeat(np.arange(part.n_rows), times(at, at + part.n_rows))
         at += part.n_rows
         drawn = part.take(rows)
         codes = {name: coders[name].code(drawn) for name in columns}
