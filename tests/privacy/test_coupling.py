@@ -14,7 +14,7 @@ Words that are to be discovered are the one question whose shape hangs on the da
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from math import fsum, log1p
 from pathlib import Path
@@ -36,6 +36,7 @@ from chaffinch.privacy.counter import PrivateCounter
 from chaffinch.privacy.discover import NoiseLaw
 from chaffinch.privacy.gaussian import rounding_variance, width_to_amount
 from chaffinch.privacy.ledger import Ledger
+from chaffinch.privacy.level_counts import LevelCounts
 from chaffinch.privacy.noise import SeededNoise
 from chaffinch.privacy.relation import Unit
 
@@ -94,8 +95,9 @@ class Tape:
         asked = Question("permute and flip", scores.copy(), scale, None)
         return self._answered(asked, lambda: self.source.permute_and_flip(scores, scale))
 
-    def levels(self, counts: Mapping[str, int], unit: Unit, law: NoiseLaw, delta: float) -> tuple[str, ...]:
+    def levels(self, counts: LevelCounts, unit: Unit, law: NoiseLaw, delta: float) -> tuple[str, ...]:
         """Answer as `stable_levels` does, as one question: the shape of what it asks itself is that of the data."""
+        counts = dict(counts.sorted_items())
         probe, inner = Tape(), Tape(source=self.source)
         STABLE_LEVELS({"a word": 0}, probe, unit, law, delta=delta)
         released = STABLE_LEVELS(counts, inner, unit, law, delta=delta)
@@ -541,10 +543,11 @@ def cheap_law(patch: pytest.MonkeyPatch) -> None:
 
 
 def bounds_for_nothing(patch: pytest.MonkeyPatch) -> None:
-    def bounds(numbers: Codes, *_: Any, **more: Any) -> tuple[float, float]:
-        return float(min(numbers, default=0)), float(max(numbers, default=0)) + 1
+    def bounds(counts: Codes, *_: Any, **more: Any) -> tuple[float, float]:
+        filled = np.flatnonzero(counts)
+        return float(min(filled, default=0)), float(max(filled, default=0)) + 1
 
-    patch.setattr(discover_module, "private_bounds", bounds)
+    patch.setattr(discover_module, "_bounds_of", bounds)
 
 
 def exact_tables(patch: pytest.MonkeyPatch) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import warnings
 from collections import Counter as Multiset
 from dataclasses import replace
 
@@ -13,8 +15,13 @@ from hypothesis import strategies as st
 
 import chaffinch as cf
 from chaffinch.errors import InputError, PrivacyError
-from chaffinch.privacy.opening import open_unread
-from chaffinch.privacy.scanning import prepared_scan
+from chaffinch.privacy import opening, scanning
+from chaffinch.privacy.budget import Budget
+from chaffinch.privacy.noise import SeededNoise
+from chaffinch.privacy.opening import open_private, open_unread
+from chaffinch.privacy.prepare import discovering_schema
+from chaffinch.privacy.relation import Unit
+from chaffinch.privacy.scanning import UndiscoveredScan, prepared_scan
 from chaffinch.table.formats import tolerant_text
 
 SCHEMA = """
@@ -116,11 +123,100 @@ def test_a_file_that_changes_between_passes_is_refused(tmp_path, schema, monkeyp
     assert list((tmp_path / "tmp").iterdir()) == []
 
 
-def test_discovery_needs_memory(tmp_path):
+def test_a_file_that_is_rewritten_between_passes_is_refused(tmp_path, schema, monkeypatch):
+    """With as many rows, and the time of writing set back."""
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "tmp"))
+    (tmp_path / "tmp").mkdir()
     file = write(tmp_path / "t.csv", NASTY)
-    (tmp_path / "open.toml").write_text(SCHEMA.replace('levels = ["f", "m"]', "discover = true"))
-    with pytest.raises(PrivacyError, match="is discovered in memory"), prepared_scan(open_unread(file, tmp_path / "open.toml")):
+    kept = scanning.kept_rows
+
+    def rewritten(*words):
+        out, before = kept(*words), file.stat()
+        file.write_bytes(file.read_bytes().replace(b"ann,4,f", b"ann,9,f"))
+        os.utime(file, ns=(before.st_atime_ns, before.st_mtime_ns))
+        return out
+
+    monkeypatch.setattr(scanning, "kept_rows", rewritten)
+    with pytest.raises(InputError, match="was changed or replaced while it was read"), prepared_scan(open_unread(file, schema, person="who")):
         pass
+    assert list((tmp_path / "tmp").iterdir()) == []
+
+
+class Recorder:
+    """Noise from a seed, and all that it is asked, in order."""
+
+    test_only = True
+
+    def __init__(self):
+        self.source, self.asked = SeededNoise(np.random.default_rng(5)), []
+
+    def __getattr__(self, name):
+        def draw(values, scale):
+            self.asked.append((name, values.tolist(), scale))
+            return getattr(self.source, name)(values, scale)
+
+        return draw
+
+
+DOMAINS = {
+    "all of it": None,
+    "levels": SCHEMA.replace('levels = ["f", "m"]', "discover = true"),
+    "bounds and quantiles": SCHEMA.replace("bounds = [0, 99]", "discover = true"),
+    "quantiles": SCHEMA.replace("bounds = [0, 99]", "bounds = [0, 99]\ndiscover = true"),
+    "levels that are numbers": SCHEMA.replace('"integer"\nbounds = [0, 99]', '"categorical"\ntype = "int64"\ndiscover = true'),
+    "dates": SCHEMA.replace('"integer"\nbounds = [0, 99]\nmissing = [-8]', '"date"\ndiscover = true'),
+}
+MORE = [*NASTY, "ann,2020-01-31,f", "bob,1999-12-01,m", "fay,3.25,q", "gus,-0,Q ", "hal,1e3, q"]
+
+
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    lines=st.lists(st.sampled_from(MORE), max_size=40), domain=st.sampled_from(list(DOMAINS)), person=st.sampled_from([None, "who"]), most=st.integers(1, 3),
+    block=st.integers(16, 200), levels=st.integers(0, 5),
+)  # fmt: skip
+def test_the_same_is_discovered_as_in_memory_with_the_same_questions_to_the_noise(tmp_path_factory, lines, domain, person, most, block, levels):
+    """What is put to the noise is all that a promise is about: the same counts, in the same order, with the same scale. So the proof of memory holds."""
+    folder = tmp_path_factory.mktemp("discovered")
+    file, declared = write(folder / "t.csv", lines), DOMAINS[domain]
+    (folder / "open.toml").write_text(declared or "")
+    budget, unit = Budget(9.0, 1e-3), Unit("add-remove", most if person else 1)
+    options = {"person": person, "rows_per_person": unit.rows_per_person}
+    found = []
+    for stream in (False, True):
+        recorder = Recorder()
+        with pytest.MonkeyPatch.context() as patch, warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            patch.setattr(opening, "noise_of", lambda seed, recorder=recorder: recorder)
+            given_schema = discovering_schema(file, None) if declared is None else folder / "open.toml"
+            if not stream:
+                counter = open_private(cf.prepare(file, given_schema, **options), budget, unit)
+            else:
+                patch.setattr(tolerant_text, "BLOCK_BYTES", block)
+                patch.setattr("chaffinch.privacy.level_counts.MOST_LEVELS", levels)
+            with prepared_scan(open_unread(file, given_schema, **options)) as scan:
+                if stream:
+                    assert isinstance(scan, UndiscoveredScan)
+                    with pytest.raises(PrivacyError, match="not yet known"):
+                        _ = scan.coded
+                    counter = open_private(scan, budget, unit)
+                    assert scan.coded.empty.schema == counter.schema
+                names = counter.schema.names
+                tables = [one.dense().tolist() for one in counter._open().marginals([(name,) for name in names])]
+                found.append((recorder.asked, counter.schema, tables, counter._open().n_rows, counter.ledger.charges))
+    assert found[0] == found[1]
+
+
+def test_rows_of_persons_are_bounded_before_anything_is_counted(tmp_path, monkeypatch):
+    """By hand: of ann's three rows the first two are kept, over two batches, so `f` is seen twice and `m` once; each word's count is what noise is put to."""
+    monkeypatch.setattr(tolerant_text, "BLOCK_BYTES", 20)
+    (tmp_path / "open.toml").write_text(SCHEMA.replace('levels = ["f", "m"]', "discover = true"))
+    file = write(tmp_path / "t.csv", ["ann,1,f", "bob,2,f", " ann,3,m", "ann,4,zz"])
+    recorder = Recorder()
+    monkeypatch.setattr(opening, "noise_of", lambda seed: recorder)
+    with prepared_scan(open_unread(file, tmp_path / "open.toml", person="who", rows_per_person=2)) as scan:
+        open_private(scan, Budget(1.0, 1e-6), Unit("add-remove", 2))
+        assert scan.coded.n_rows == 3
+    assert recorder.asked[0][1] == [2, 1]
 
 
 def test_a_fit_of_a_scan_is_that_of_the_table(tmp_path, schema):

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import gc
 import json
+import os
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pytest
 
 import chaffinch as cf
 from chaffinch.errors import InputError
 from chaffinch.table import engine
+from chaffinch.table.formats import tolerant_text
+from chaffinch.workflows import drawn
 
 LABEL, KEYS = "contraceptive_method", ["wife_religion", "wife_education", "num_children"]
 WHAT = {"label": LABEL, "sensitive": ["wife_age"], "keys": KEYS, "measures": ["tvd", "jensen_shannon"], "attackers": ["gcap"], "seed": 3}
@@ -109,6 +113,89 @@ def test_several_syntheses_need_memory_and_auto_says_so(people, run_here, tmp_pa
     done = run_here("release", people / "in.csv", "-o", tmp_path / "one", "--measures", "tvd", "--seed", 1)
     assert done.code == 0, done.err
     assert "Rows are read batch by batch (--engine stream)" in done.err
+
+
+@pytest.fixture(scope="module")
+def visits(tmp_path_factory):
+    """People with several rows each, of whom some cells are outside their declared domain, and the schema that declares it."""
+    folder = tmp_path_factory.mktemp("visits")
+    rng = np.random.default_rng(2)
+    n = 1_500
+    who = [f"p{i:03d}" for i in rng.integers(0, 400, n)]
+    sex = np.array(["f", "m", "unknown"])[rng.choice(3, n, p=[0.48, 0.48, 0.04])]
+    age = np.where(rng.random(n) < 0.03, -8, rng.integers(0, 120, n)).astype(object)
+    age[rng.random(n) < 0.02] = "n/a"
+    ill = np.where(rng.random(n) < 0.2, "yes", "no")
+    pd.DataFrame({"who": who, "sex": sex, "age": age, "ill": ill}).to_csv(folder / "visits.csv", index=False)
+    (folder / "visits.toml").write_text(
+        'format = "chaffinch-schema"\nversion = 1\npublic = true\n[columns.who]\nkind = "identifier"\n[columns.sex]\nkind = "categorical"\n'
+        'levels = ["f", "m"]\nother = true\n[columns.age]\nkind = "integer"\nbounds = [0, 99]\nmissing = [-8]\nnullable = true\n'
+        '[columns.ill]\nkind = "categorical"\nlevels = ["no", "yes"]\n'
+    )
+    return folder
+
+
+PROMISED = {
+    "declared": ["--schema", "visits.toml"],
+    "persons": ["--schema", "visits.toml", "--person-id", "who", "--rows-per-person", 2],
+    "discovered": ["--discover", "all", "--delta", "1e-5"],
+}
+
+
+def values_of(plain, path=()):
+    """All that is called a value in plain data, by where it stands."""
+    if isinstance(plain, list):
+        plain = dict(enumerate(plain))
+    if not isinstance(plain, dict):
+        return {}
+    own = {(*path, "value"): plain["value"]} if isinstance(plain.get("value"), float) else {}
+    return own | {place: value for name, part in plain.items() for place, value in values_of(part, (*path, name)).items()}
+
+
+@pytest.mark.parametrize("what", PROMISED)
+def test_what_has_a_promise_is_released_and_measured_as_tables_are(visits, temporary, tmp_path, run_here, monkeypatch, what):
+    """The same bytes, and, of all records, the same figures: the original is read under its declared domain, whatever stands in it."""
+    monkeypatch.setattr(tolerant_text, "BLOCK_BYTES", 3_000)
+    found = {}
+    options = [str(visits / word) if str(word).endswith(".toml") else word for word in PROMISED[what]]
+    for name in ("memory", "stream"):
+        out = tmp_path / name
+        done = run_here(
+            "release", visits / "visits.csv", "-o", out, "--engine", name, "--epsilon", 4, "--seed", 4, "--measures", "tvd,jensen_shannon,rules", "--keys", "sex,age",
+            "--sensitive", "ill", "--attackers", "gcap", *options,
+        )  # fmt: skip
+        assert done.code == 0, done.err
+        assert "no promise covers them" in done.err
+        found[name] = ({file: (out / file).read_bytes() for file in FILES}, json.loads((out / "confidential" / "report.json").read_text()))
+    (files, one), (streamed_files, other) = found["memory"], found["stream"]
+    assert files == streamed_files
+    assert other["synthesis"] == one["synthesis"]  # also without a word of the engine: it may be chosen by the size of the data
+    worth = values_of(one["utility"])
+    assert len(worth) > 4
+    assert values_of(other["utility"]) == pytest.approx(worth, rel=1e-12)
+    if what != "persons":  # else of each person one row, drawn at random
+        assert [attack["value"] for attack in other["risk"]["attacks"]] == pytest.approx([attack["value"] for attack in one["risk"]["attacks"]], rel=1e-12)
+        assert other["risk"]["cross_fit"]["attacks"] == one["risk"]["cross_fit"]["attacks"]  # all records are in the sample
+    assert list(temporary.iterdir()) == []
+
+
+def test_a_file_that_is_rewritten_before_it_is_measured_is_refused(visits, temporary, tmp_path, run_here, monkeypatch):
+    file = tmp_path / "visits.csv"
+    file.write_bytes((visits / "visits.csv").read_bytes())
+    measure = drawn.measure_utility
+
+    def rewritten(*words, **options):
+        before = file.stat()
+        file.write_bytes(file.read_bytes().replace(b"p001", b"p999", 1))
+        os.utime(file, ns=(before.st_atime_ns, before.st_mtime_ns))
+        return measure(*words, **options)
+
+    monkeypatch.setattr(drawn, "measure_utility", rewritten)
+    done = run_here("release", file, "-o", tmp_path / "out", "--engine", "stream", "--epsilon", 4, "--seed", 4, "--measures", "tvd", "--schema", visits / "visits.toml")
+    assert done.code == 2
+    assert "visits.csv' was changed or replaced while it was read" in done.err
+    assert not (tmp_path / "out").exists()
+    assert list(temporary.iterdir()) == []
 
 
 def test_an_error_while_measuring_leaves_nothing(people, temporary, tmp_path, run_here, monkeypatch):

@@ -8,9 +8,10 @@ as public as anything else that the budget paid for.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal, TypeVar
+from pathlib import Path
+from typing import Any, Literal, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -24,9 +25,11 @@ from ..table.spell import words_of
 from ..table.types import PER_SECOND, is_numeric, parse_type, value_type
 from .budget import Budget, Charge
 from .domain import check_declared, lacks, numbers_of, with_usual_type
+from .level_counts import LevelCounts
 from .noise import Noise
-from .prepare import StoredCells, typed_cells
+from .prepare import CellParts, StoredCells, typed_cells
 from .relation import Unit
+from .tallies import CellTallies, StoredNumbers
 
 __all__ = [
     "Discovery", "NoiseLaw", "discover", "gaussian_tail", "laplace_tail", "noise_law", "planned_discoveries", "private_bounds",
@@ -144,7 +147,7 @@ def _leak(at: int, unit: Unit, law: NoiseLaw) -> float:
 
 
 def stable_levels(
-    counts: Mapping[Word, int], noise: Noise, unit: Unit, law: NoiseLaw, *, delta: float
+    counts: Mapping[Word, int] | LevelCounts, noise: Noise, unit: Unit, law: NoiseLaw, *, delta: float
 ) -> tuple[Word, ...]:
     """Return the words whose noisy count reaches a public threshold, sorted. Costs what noise of this law in counts does, and delta.
 
@@ -169,12 +172,15 @@ def stable_levels(
     ('a', 'b')
     """
     at = threshold(unit, law, delta=delta)
-    words = sorted(counts)
-    if not words:
+    word_counts = np.fromiter((n for _, n in _in_order(counts)), dtype=np.int64)
+    if not len(word_counts):
         return ()
-    word_counts = np.array([counts[word] for word in words], dtype=np.int64)
     noisy = law.noisy(word_counts, noise)
-    return tuple(word for word, n in zip(words, noisy.tolist(), strict=True) if n >= at)
+    return tuple(word for (word, _), n in zip(_in_order(counts), noisy, strict=True) if n >= at)
+
+
+def _in_order(counts: Mapping[Word, int] | LevelCounts) -> Iterable[tuple[Any, int]]:
+    return counts.sorted_items() if isinstance(counts, LevelCounts) else sorted(counts.items())
 
 
 def _grid(whole: bool) -> NDArray[np.float64]:
@@ -198,9 +204,19 @@ def private_bounds(
 
     What is not promised: that no value lies outside. Those are clipped.
     """
+    return _bounds_of(_bound_counts(numbers, _grid(whole) if grid is None else grid), noise, law, whole=whole, grid=grid)
+
+
+def _bound_counts(numbers: NDArray[np.generic], edges: NDArray[np.float64]) -> NDArray[np.int64]:
+    """How many numbers lie in each cell of a public grid."""
+    return np.bincount(np.searchsorted(edges, numbers, side="right"), minlength=len(edges) + 1).astype(np.int64)
+
+
+def _bounds_of(
+    counts: NDArray[np.int64], noise: Noise, law: NoiseLaw, *, whole: bool, grid: NDArray[np.float64] | None
+) -> tuple[float, float]:
+    """The bounds that counts of cells speak for, once they have noise."""
     edges = _grid(whole) if grid is None else grid
-    cells = np.searchsorted(edges, numbers, side="right")
-    counts = np.bincount(cells, minlength=len(edges) + 1).astype(np.int64)
     noisy = law.noisy(counts, noise)
     at = _least(lambda t: len(counts) * law.tail(t) <= FALSE_ALARM)
     above = np.flatnonzero(noisy >= at)
@@ -214,7 +230,7 @@ def private_bounds(
 
 
 def private_quantiles(
-    numbers: NDArray[np.generic], bounds: tuple[float, float], shares: Sequence[float], noise: Noise, law: NoiseLaw, *,
+    numbers: NDArray[np.generic] | Iterable[NDArray[np.generic]], bounds: tuple[float, float], shares: Sequence[float], noise: Noise, law: NoiseLaw, *,
     whole: bool = False,
 ) -> tuple[float, ...]:  # fmt: skip
     """Return rising edges from the low to the high bound, cut near the given shares of records. Costs what noise of this law does.
@@ -225,7 +241,7 @@ def private_quantiles(
     deviation, against 19 x 2 x log(256) / epsilon.
 
     Proof, for both relations: each number, clipped into the bounds, lies in one cell of a public partition, so this is a table of
-    counts; all else, also the total, comes from noisy counts.
+    counts; all else, also the total, comes from noisy counts. Numbers may come in parts: their counts add.
     """
     low, high = bounds
     if not low < high or any(not 0 < share < 1 for share in shares):
@@ -233,8 +249,10 @@ def private_quantiles(
     edges = np.linspace(low, high, CELLS + 1)
     if whole:
         edges = np.unique(np.ceil(np.linspace(low, high + 1, CELLS + 1)))
-    cells = np.searchsorted(edges[1:-1], np.clip(numbers.astype(np.float64), low, high), side="right")
-    counts = np.bincount(cells, minlength=len(edges) - 1).astype(np.int64)
+    counts = np.zeros(len(edges) - 1, dtype=np.int64)
+    for part in [numbers] if isinstance(numbers, np.ndarray) else numbers:
+        cells = np.searchsorted(edges[1:-1], np.clip(part.astype(np.float64), low, high), side="right")
+        counts += np.bincount(cells, minlength=len(counts))
     sums = np.cumsum(law.noisy(counts, noise)).astype(np.float64)
     rising = (np.maximum.accumulate(sums) + np.minimum.accumulate(sums[::-1])[::-1]) / 2
     if not rising[-1] > 0:  # too few records to tell: equal width
@@ -307,26 +325,28 @@ def _charge(
 
 
 def discover(
-    cells: StoredCells, schema: Schema, discoveries: Sequence[Discovery], noise: Noise, budget: Budget, unit: Unit,
+    cells: CellParts, schema: Schema, discoveries: Sequence[Discovery], noise: Noise, budget: Budget, unit: Unit,
     charge: Callable[[Charge], None],
 ) -> Schema:  # fmt: skip
     """Return the schema with what was missing of columns, found as `planned_discoveries` says and at the cost that it says.
 
     Words below the threshold go to `(other)`. Columns compose one by one; `charge` is called before each touch, and raises if that
-    is too much. `cells` must hold at most `unit.rows_per_person` rows of each person: make them with `open_cells`.
+    is too much. `cells` must hold at most `unit.rows_per_person` rows of each person: make them with `open_cells`, or, of a file that is read batch by
+    batch, with `scanning.undiscovered_scan`.
     """
     def paid_law(paid: Charge) -> NoiseLaw:
         charge(paid)
         return noise_law(budget, unit, paid)
 
+    tallies = CellTallies(cells, {each.column.name: _tally(each, number, cells.folder) for number, each in enumerate(discoveries)})
     fitted = {}
     for discovery in discoveries:
         column = with_usual_type(discovery.column)
         if discovery.levels is not None:
             law = paid_law(discovery.levels)
-            column = _with_levels(column, cells, noise, unit, law, discovery.levels.delta)
+            column = _with_levels(column, tallies.take(column.name), noise, unit, law, discovery.levels.delta)
         else:
-            column = _with_bins(column, cells, noise, discovery, paid_law)
+            column = _with_bins(column, tallies, noise, discovery, paid_law)
         fitted[column.name] = replace(column, discover=False)
     return replace(schema, columns=tuple(fitted.get(column.name, column) for column in schema))
 
@@ -341,42 +361,80 @@ def _wants(column: Column) -> bool:
     return column.discover and (bool(lacks(column)) or (numeric and column.binning == "quantile"))
 
 
-def _with_levels(column: Column, cells: StoredCells, noise: Noise, unit: Unit, law: NoiseLaw, delta: float) -> Column:
-    values, _ = typed_cells(column, cells)
-    if is_numeric(value_type(values.type)):
-        numbers, present = numbers_of(values)
-        present &= np.isfinite(numbers)  # no file could hold another as a level
-        distinct, counts = np.unique(numbers[present], return_counts=True)
-        level_counts = {n: c for n, c in zip(distinct.tolist(), counts.tolist(), strict=True) if n not in column.missing}
-        numbers_found = stable_levels(level_counts, noise, unit, law, delta=delta)
+class _LevelTally:
+    """How often each level of a column occurs: words without the blanks around them, or numbers."""
+
+    def __init__(self, column: Column, folder: Path | None) -> None:
+        self.column, self.levels = column, LevelCounts(folder)
+
+    def add(self, cells: StoredCells) -> None:
+        column = self.column
+        values, _ = typed_cells(column, cells)
+        if is_numeric(value_type(values.type)):
+            numbers, present = numbers_of(values)
+            present &= np.isfinite(numbers)  # no file could hold another as a level
+            distinct, counts = np.unique(numbers[present], return_counts=True)
+            self.levels.add((n, c) for n, c in zip(distinct.tolist(), counts.tolist(), strict=True) if n not in column.missing)
+            return
+        coded = values if pa.types.is_dictionary(values.type) else values.dictionary_encode()
+        index = coded.indices.drop_null().to_numpy(zero_copy_only=False)
+        every = zip(words_of(coded.dictionary), np.bincount(index, minlength=len(coded.dictionary)).tolist(), strict=True)
+        bare = ((word.strip(), n) for word, n in every if word is not None and n)
+        self.levels.add((word, n) for word, n in bare if word and word != OTHER and word not in column.missing)
+
+
+class _NumberTally:
+    """How many numbers of a column lie in each cell of the grid of bounds, where these are wanted; and the numbers themselves, where quantiles are."""
+
+    def __init__(self, discovery: Discovery, file: Path | None) -> None:
+        self.column = column = with_usual_type(discovery.column)
+        kind = parse_type(column.type)
+        self.whole = is_whole(kind) or column.kind == "integer"
+        self.grid = _years(kind) if pa.types.is_date(kind) or pa.types.is_timestamp(kind) else None
+        self.edges = _grid(self.whole) if self.grid is None else self.grid
+        self.counts = np.zeros(len(self.edges) + 1, dtype=np.int64)
+        self.numbers = StoredNumbers(file) if discovery.quantiles is not None else None
+
+    def add(self, cells: StoredCells) -> None:
+        numbers = _numbers(self.column, cells)
+        self.counts += _bound_counts(numbers, self.edges)
+        if self.numbers is not None:
+            self.numbers.add(numbers)
+
+
+def _tally(discovery: Discovery, number: int, folder: Path | None) -> _LevelTally | _NumberTally:
+    place = None if folder is None else folder / f"column-{number}"
+    return _NumberTally(discovery, place) if discovery.levels is None else _LevelTally(with_usual_type(discovery.column), place)
+
+
+def _with_levels(column: Column, tally: _LevelTally | _NumberTally, noise: Noise, unit: Unit, law: NoiseLaw, delta: float) -> Column:
+    assert isinstance(tally, _LevelTally)
+    levels: tuple[Any, ...] = stable_levels(tally.levels, noise, unit, law, delta=delta)
+    if is_numeric(value_type(parse_type(column.type))):
         # A column needs a level. Where none is found it is one that any number could have been; the rest are (other).
-        return replace(column, levels=numbers_found or (0,), other=True)
-    coded = values if pa.types.is_dictionary(values.type) else values.dictionary_encode()
-    index = coded.indices.drop_null().to_numpy(zero_copy_only=False)
-    words: dict[str, int] = {}
-    for word, n in zip(words_of(coded.dictionary), np.bincount(index, minlength=len(coded.dictionary)), strict=True):
-        if word is not None and n and (bare := word.strip()) and bare != OTHER and bare not in column.missing:
-            words[bare] = words.get(bare, 0) + int(n)
-    levels = stable_levels(words, noise, unit, law, delta=delta)
+        return replace(column, levels=levels or (0,), other=True)
     return replace(column, levels=levels, other=True) if levels else replace(column, levels=(OTHER,), other=False)
 
 
 def _with_bins(
-    column: Column, cells: StoredCells, noise: Noise, discovery: Discovery, paid_law: Callable[[Charge], NoiseLaw]
+    column: Column, tallies: CellTallies[_LevelTally | _NumberTally], noise: Noise, discovery: Discovery, paid_law: Callable[[Charge], NoiseLaw]
 ) -> Column:
-    kind = parse_type(column.type)
-    whole = is_whole(kind) or column.kind == "integer"
-    bounds = column.bounds
+    bounds, tally = column.bounds, None
     if discovery.bounds is not None:
         law = paid_law(discovery.bounds)
-        grid = _years(kind) if pa.types.is_date(kind) or pa.types.is_timestamp(kind) else None
-        bounds = private_bounds(_numbers(column, cells), noise, law, whole=whole, grid=grid)
+        tally = tallies.take(column.name)
+        assert isinstance(tally, _NumberTally)
+        bounds = _bounds_of(tally.counts, noise, law, whole=tally.whole, grid=tally.grid)
     if discovery.quantiles is None:
         return replace(column, bounds=bounds, binning="width")
     assert bounds is not None
     law = paid_law(discovery.quantiles)
+    tally = tallies.take(column.name) if tally is None else tally
+    assert isinstance(tally, _NumberTally)
+    assert tally.numbers is not None
     shares = [i / column.bins for i in range(1, column.bins)]
-    edges = private_quantiles(_numbers(column, cells), bounds, shares, noise, law, whole=whole)
+    edges = private_quantiles(tally.numbers.parts(), bounds, shares, noise, law, whole=tally.whole)
+    tally.numbers.remove()
     return replace(column, bounds=None, edges=edges, binning="edges")
 
 

@@ -21,8 +21,9 @@ from ..table.spell import is_bytes, spell_values
 from ..table.types import is_words
 from .budget import Budget, Charge
 from .noise import Noise
-from .prepare import StoredCells
+from .prepare import CellParts, StoredCells
 from .relation import Unit
+from .tallies import CellTallies
 
 __all__ = ["CLASSES", "KINDS_SHARE", "as_words", "cell_classes", "discover_kinds", "kind_from_counts", "planned_kinds", "with_decimals"]
 
@@ -67,7 +68,7 @@ def planned_kinds(schema: Schema, budget: Budget, unit: Unit) -> tuple[Charge, .
 
 
 def discover_kinds(
-    cells: StoredCells, schema: Schema, charges: Sequence[Charge], noise: Noise, budget: Budget, unit: Unit,
+    cells: CellParts, schema: Schema, charges: Sequence[Charge], noise: Noise, budget: Budget, unit: Unit,
     charge: Callable[[Charge], None],
 ) -> Schema:  # fmt: skip
     """Return the schema with the kinds that were open, found at the cost that `planned_kinds` says; each is charged before the touch.
@@ -77,14 +78,24 @@ def discover_kinds(
     counts (`PrivateCounter.tables`) goes on all seven classes; the rest is done to noisy counts.
     """
     open_ones = [column for column in schema if column.kind == UNKNOWN]
-    kinds = {}
+    kinds, tallies = {}, CellTallies(cells, {column.name: _KindTally(column) for column in open_ones})
     for column, paid in zip(open_ones, charges, strict=True):
         charge(paid)
-        counts = np.bincount(cell_classes(column, cells.columns[column.name]), minlength=len(CLASSES)).astype(np.int64)
+        counts = tallies.take(column.name).counts
         scale, std = budget.noise(paid.cost(budget.kind), l1=unit.l1, l2=unit.l2_up)
         noisy = noise.laplace(counts, scale) if budget.kind == "pure" else noise.gaussian(counts, scale)
         kinds[column.name] = _of_kind(column, *kind_from_counts(noisy, std))
     return replace(schema, columns=tuple(kinds.get(column.name, column) for column in schema))
+
+
+class _KindTally:
+    """How many cells of a column are of each class."""
+
+    def __init__(self, column: Column) -> None:
+        self.column, self.counts = column, np.zeros(len(CLASSES), dtype=np.int64)
+
+    def add(self, cells: StoredCells) -> None:
+        self.counts += np.bincount(cell_classes(self.column, cells.columns[self.column.name]), minlength=len(CLASSES))
 
 
 def with_decimals(schema: Schema, names: Sequence[str]) -> Schema:

@@ -32,7 +32,7 @@ from .kinds import as_words, discover_kinds, planned_kinds, with_decimals
 from .ledger import Ledger, Plan, Step
 from .noise import noise_of
 from .parsed import warn_if_parsed
-from .prepare import StoredCells, declared_of, discovering_schema, open_cells, open_header, shown_source, with_person
+from .prepare import CellParts, declared_of, discovering_schema, open_cells, open_header, shown_source, with_person
 from .prepare import prepare as prepare_declared
 from .relation import Unit
 
@@ -137,12 +137,16 @@ def _discoveries(schema: Schema, budget: Budget) -> tuple[Discovery, ...]:
 class Undiscovered:
     """Data whose domain is not all declared: the rest is discovered by the fit, and paid from its budget."""
 
-    cells: StoredCells
+    cells: CellParts
     schema: Schema
 
     def under(self, schema: Schema) -> Table:
         """Return the table under a schema in which everything has been found, such as that of the fitted model."""
         return prepare_declared(self.cells, schema)
+
+    def counter(self, schema: Schema) -> Counter:
+        """Return a counter of the records under a schema in which everything has been found."""
+        return MemoryCounter(self.under(schema))
 
     def __repr__(self) -> str:
         return f"Undiscovered({', '.join(column.name for column in wanted_columns(self.schema))})"
@@ -250,7 +254,7 @@ def open_private(
             schema = discover_kinds(data.cells, schema, opening.kinds, noise, opening.budget, unit, ledger.charge)
             discoveries = _discoveries(schema, opening.budget)
         discovered = discover_domain(data.cells, schema, discoveries, noise, opening.budget, unit, ledger.charge)
-        data = MemoryCounter(data.under(with_decimals(discovered, opening.unknown)))
+        data = data.counter(with_decimals(discovered, opening.unknown))
     return PrivateCounter(data, ledger, noise)
 
 

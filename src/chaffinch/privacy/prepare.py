@@ -7,9 +7,10 @@ is read (`domain`), every cell has a code, and messages speak of names, types an
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Unpack
+from pathlib import Path
+from typing import Any, Protocol, Unpack
 
 import numpy as np
 import pyarrow as pa
@@ -34,9 +35,20 @@ from .persons import keep_rows
 from .values import declared_values, in_type
 
 __all__ = [
-    "StoredCells", "declared_of", "discovering_schema", "left_out", "open_cells", "open_header", "plain_cells", "prepare", "shown_source",
+    "CellParts", "StoredCells", "cells_of_rows", "coded_cells", "declared_of", "discovering_schema", "left_out", "open_cells", "open_header", "plain_cells", "prepare", "shown_source",
     "typed_cells", "with_person",
 ]  # fmt: skip
+
+
+class CellParts(Protocol):
+    """Cells that are counted part by part, as often as asked."""
+
+    @property
+    def folder(self) -> Path | None:
+        """Where something may be kept between passes, for its owner alone; None where the cells are in memory."""
+
+    def parts(self, columns: Sequence[str]) -> Iterator[StoredCells]:
+        """Yield the cells of all rows, of the named columns at least."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,6 +72,15 @@ class StoredCells:
     def n_rows(self) -> int:
         """The number of rows: confidential under add-remove."""
         return len(next(iter(self.columns.values())))
+
+    @property
+    def folder(self) -> None:
+        """Nothing of them needs to be kept: they are in memory."""
+        return None
+
+    def parts(self, columns: Sequence[str]) -> Iterator[StoredCells]:
+        """Yield the cells, which are all in one part."""
+        yield self
 
 
 def prepare(
@@ -88,6 +109,11 @@ def prepare(
         return table if not cells.persons else replace(table, schema=replace(table.schema, persons=cells.persons))
     columns = tuple(replace(sealed[name], spelled=name in cells.spelled) for name in cells.columns)
     sealed = replace(declared_schema(replace(sealed, columns=columns)), persons=cells.persons)
+    return coded_cells(cells, sealed)
+
+
+def coded_cells(cells: StoredCells, sealed: Schema) -> Table:
+    """Return cells as a table under a sealed schema of their columns: values in the declared types, and a code for each of them."""
     arrays, codes = [], []
     for column in sealed:
         values, tokens = typed_cells(column, cells)
@@ -96,7 +122,7 @@ def prepare(
             codes.append(place(column, values, tokens))
     data = pa.Table.from_arrays(arrays, names=[column.name for column in sealed])
     origin = replace(cells.origin, dtypes=_dtypes(sealed) if cells.origin.native == "pandas" else {})
-    return Table(sealed, data, Codes.of(codes, sealed.sizes), (), origin)
+    return Table(sealed, data, Codes.of(codes, sealed.sizes, n_rows=data.num_rows), (), origin)
 
 
 def declared_of(source: Any, schema: SchemaLike | None) -> Schema:
@@ -182,10 +208,14 @@ def _cells(source: Any, options: FileOptions) -> StoredCells:
             source if source.schema.sealed else None,
         )
     opened = source if isinstance(source, Source) else open_header(source, **options)
-    whole = opened.table()
-    columns = {name: plain_cells(whole.column(name)) for name in whole.column_names}
-    spelled = frozenset(columns if opened.text else ())
-    return StoredCells(opened.name, columns, {}, opened.text, Origin(opened.native, {}, opened.layout, index=opened.index), spelled)
+    return cells_of_rows(opened, opened.table())
+
+
+def cells_of_rows(source: Source, rows: pa.Table) -> StoredCells:
+    """Return the cells of some rows of a source, of all its columns or of some."""
+    columns = {name: plain_cells(rows.column(name)) for name in rows.column_names}
+    spelled = frozenset(columns if source.text else ())
+    return StoredCells(source.name, columns, {}, source.text, Origin(source.native, {}, source.layout, index=source.index), spelled)
 
 
 def open_header(source: Any, **options: Unpack[FileOptions]) -> Source:

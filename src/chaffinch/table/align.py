@@ -32,7 +32,7 @@ from .text import NULL_WORDS, Spelling, TextGuess, parse_words
 from .types import is_numeric, is_words, parse_type, type_name, value_type
 from .weights import with_constant_weight
 
-__all__ = ["OtherTable", "align", "has_fractions", "moved", "same_columns", "widening_notes", "with_room", "without_spare_room"]
+__all__ = ["OtherTable", "align", "has_fractions", "moved", "same_columns", "tokens_of", "widening_notes", "with_room", "without_spare_room"]
 
 Values = tuple[pa.Array, NDArray[np.int16] | None]
 
@@ -50,7 +50,7 @@ class OtherTable:
     def values(self, column: Column) -> Values:
         """Return the values of a column, null where missing, and which of the grid's missing codes stood there."""
         if self.table is not None:
-            values, tokens = self.whole.column(column.name).combine_chunks(), _tokens_of(self.table, column)
+            values, tokens = self.whole.column(column.name).combine_chunks(), tokens_of(self.table, column)
         elif self.source is not None and self.source.text:
             return _read_words(self.whole.column(column.name), column)
         else:
@@ -240,7 +240,7 @@ def _own_codes(original: Table, column: Column, roomy: Column) -> NDArray[Any]:
     """Return the original's codes on the wider grid."""
     if not column.fitted_codec.n_values:
         # The few values that were made missing are values here, or a copy of the file would differ from the original.
-        return encode_column(roomy, original.data.column(column.name), _tokens_of(original, column))
+        return encode_column(roomy, original.data.column(column.name), tokens_of(original, column))
     return moved(original.code(column.name), column.fitted_codec, roomy.fitted_codec)
 
 
@@ -264,7 +264,7 @@ def _slots(codec: Codec) -> dict[object, int]:
     return {slot: code for code, slot in enumerate(every)}
 
 
-def _tokens_of(table: Table, column: Column) -> NDArray[np.int16] | None:
+def tokens_of(table: Table, column: Column) -> NDArray[np.int16] | None:
     """Return which of the column's missing codes a table's codes stand for (-1: none), where its values no longer say."""
     codec = table.schema[column.name].fitted_codec
     if not codec.missing:

@@ -18,7 +18,16 @@ from numpy.typing import NDArray
 from .._base.errors import InputError
 from .._base.progress import Progress, silent
 from .._base.threads import thread_map
-from .align import OtherTable, has_fractions, moved, same_columns, widening_notes, with_room, without_spare_room
+from .align import (
+    OtherTable,
+    has_fractions,
+    moved,
+    same_columns,
+    tokens_of,
+    widening_notes,
+    with_room,
+    without_spare_room,
+)
 from .code_cache import CodeLayout, temporary_folder
 from .codes import Codes
 from .encode import encode_column
@@ -29,6 +38,7 @@ from .scan import Scan
 from .schema import Column, Role, Schema
 from .sources import Source, open_source
 from .table import Origin, Table
+from .types import whole_array
 
 __all__ = [
     "ColumnRoom", "SharedColumn", "align_files", "check_long_schema", "files_on_one_grid", "part_of_original", "part_of_other", "shared_columns", "wanted_columns",
@@ -48,6 +58,12 @@ class SharedColumn:
         if not self.own.fitted_codec.n_values:
             return self.of_other(values, tokens)
         return moved(encode_column(self.own, values, tokens), self.own.fitted_codec, self.final.fitted_codec)
+
+    def of_rows(self, part: Table) -> NDArray[Any]:
+        """Return the codes of rows of the original that have codes of its own."""
+        if not self.own.fitted_codec.n_values:
+            return self.of_other(_values(part, self.own.name), tokens_of(part, self.own))
+        return moved(part.code(self.own.name), self.own.fitted_codec, self.final.fitted_codec)
 
     def of_other(self, values: pa.Array, tokens: Any) -> NDArray[Any]:
         """Return the codes of another table's values."""
@@ -106,7 +122,7 @@ def check_long_schema(schema: Schema) -> None:
     """Raise where rows of a table have to be in memory to be compared."""
     unfit: dict[Role, str] = {"person": "people have several rows", "weight": "records have weights"}
     for role, what in unfit.items():
-        if schema.only(role) is not None:
+        if schema.only(role) is not None and not schema.sealed:  # a promise has bounded the rows of a person, and each is taken for itself
             raise InputError(f"Tables in which {what} are measured in memory: pass --engine memory, or leave the role '{role}' out of the schema.")
 
 
@@ -163,11 +179,11 @@ def _own_rooms(original: Scan, columns: Sequence[Column]) -> dict[str, list[Colu
     """Return what the original itself needs in columns whose few values were made missing: a copy of the file must not differ from it."""
     found = [ColumnRoom(column) for column in columns if not column.fitted_codec.n_values]
     if found:
-        spellings = {room.column.name: spelling_of(room.column) for room in found}
-        for batch in original.source.batches(list(spellings)):
-            values = typed(batch, spellings, text=original.source.text)
+        names = [room.column.name for room in found]
+        for batch in original.source.batches(names):
+            part = original.encoded([batch], names)
             for room in found:
-                room.add(*values[room.column.name])
+                room.add(_values(part, room.column.name), tokens_of(part, room.column))
     return {room.column.name: [room] for room in found}
 
 
@@ -183,9 +199,11 @@ def _batches(name: str, source: Source | Table, columns: Sequence[str]) -> Itera
 def _original_parts(original: Scan, schema: Schema, shared: Sequence[SharedColumn]) -> Callable[[Collection[str] | None], Iterator[Table]]:
     def parts(columns: Collection[str] | None) -> Iterator[Table]:
         wanted = wanted_columns(shared, columns)
-        spellings = {one.own.name: spelling_of(one.own) for one in wanted}
-        for batch in original.source.batches(list(spellings)):
-            yield part_of_original(batch, schema, wanted, text=original.source.text)
+        names = [one.own.name for one in wanted]
+        for batch in original.source.batches(names):
+            part = original.encoded([batch], names)
+            coded = thread_map(lambda one: one.of_rows(part), wanted)  # noqa: B023
+            yield _part(schema, {name: _values(part, name) for name in names}, dict(zip(names, coded, strict=True)))
 
     return parts
 
@@ -219,6 +237,10 @@ def part_of_other(other: OtherTable, schema: Schema, wanted: Sequence[SharedColu
 def wanted_columns(shared: Sequence[SharedColumn], columns: Collection[str] | None) -> list[SharedColumn]:
     """Return the columns to read: one at least, to learn how many rows a part has."""
     return [one for one in shared if columns is None or one.own.name in columns] or [shared[0]]
+
+
+def _values(part: Table, name: str) -> pa.Array:
+    return whole_array(part.data.column(name))
 
 
 def _part(schema: Schema, values: dict[str, pa.Array], coded: dict[str, NDArray[Any]]) -> Table:

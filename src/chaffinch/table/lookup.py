@@ -50,7 +50,7 @@ def word_codes(codec: Categories) -> dict[Any, int]:
     """Return the code of each level and of each missing code."""
     codes: dict[Any, int] = {level: code for code, level in enumerate(codec.levels)}
     if codec.other:
-        codes[OTHER] = len(codec.levels)
+        codes.setdefault(OTHER, len(codec.levels))  # a level of that name, as one that nothing else was found beside, is itself
     for i, code in enumerate(codec.missing):
         codes[code] = codec.n_values + codec.null + i
     return codes

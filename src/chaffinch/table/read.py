@@ -10,6 +10,7 @@ import pyarrow as pa
 from .._base.errors import InputError
 from .._base.masking import THRESHOLD
 from .._base.progress import Progress, silent
+from .._base.threads import thread_map
 from .codes import Codes
 from .encode import encode_column
 from .fit_schema import fit_schema, spelling_of, typed
@@ -112,17 +113,17 @@ def in_memory(source: Source) -> Source:
         whole = chosen.combine_chunks()
         yield from whole.to_batches() or [pa.RecordBatch.from_pylist([], schema=chosen.schema)]
 
-    return replace(source, schema=table.schema, read=batches)
+    return replace(source, schema=table.schema, read=batches, files=())
 
 
 def encoded(source: Source, schema: Schema, notes: Any) -> Table:
     """Return the rows of a source as a table under a fitted schema."""
     whole = source.table()
     values = typed(whole, {column.name: spelling_of(column) for column in schema}, text=source.text)
-    arrays = [encode_column(column, *values[column.name]) for column in schema.modelled]
+    arrays = thread_map(lambda column: encode_column(column, *values[column.name]), schema.modelled)
     fields = [whole.schema.field(c.name).with_type(values[c.name][0].type) for c in schema]
     data = pa.Table.from_arrays(
         [values[c.name][0] for c in schema], schema=pa.schema(fields, metadata=whole.schema.metadata)
     )
     origin = Origin(source.native, source.dtypes, source.layout, index=source.index)
-    return Table(schema, data, Codes.of(arrays, schema.sizes), tuple(notes), origin)
+    return Table(schema, data, Codes.of(arrays, schema.sizes, n_rows=data.num_rows), tuple(notes), origin)

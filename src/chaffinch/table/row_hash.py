@@ -8,8 +8,7 @@ which a copy is still a copy.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Iterator, Mapping
 from math import inf
 from typing import Any, Literal
 
@@ -21,7 +20,6 @@ from .._base.errors import InputError
 from .codec import Categories
 from .grid import to_numbers
 from .long import LongTable, joined
-from .read import encoded
 from .scan import Scan
 from .table import Table
 from .types import whole_array
@@ -70,16 +68,16 @@ def choose_of_scan(scan: Scan, most: int, *, key: int) -> Table:
     """
     share = min(1.0, most / max(scan.n_rows, 1))
 
-    def chosen(columns: Sequence[str] | None) -> Iterator[pa.RecordBatch]:
+    def chosen() -> Iterator[pa.RecordBatch]:
         start = 0
-        for batch in scan.source.batches(columns):
+        for batch in scan.source.batches():
             places = np.flatnonzero(hashes_of_places(start, batch.num_rows, key) < below_share(share)) if share < 1.0 else None
             yield batch if places is None else batch.take(pa.array(places))
             start += batch.num_rows
         if start != scan.n_rows:
             raise InputError(f"'{scan.source.name}' has other rows than when it was first read. Work on a file that nobody writes to.")
 
-    return encoded(replace(scan.source, read=chosen), scan.schema, scan.notes)
+    return scan.encoded(chosen())
 
 
 class _LumpyError(Exception):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, Unpack
 
@@ -83,7 +83,7 @@ class Scan:
         def part() -> Table:
             rows = pa.concat_tables(waiting)
             waiting.clear()
-            return encoded(replace(self.source, read=lambda _: iter(rows.to_batches())), self.schema, self.notes)
+            return self.encoded(rows.to_batches())
 
         for batch in self.source.batches():
             start = 0
@@ -98,6 +98,13 @@ class Scan:
             yield part()
         if seen != self.n_rows:
             raise InputError(f"'{self.source.name}' has other rows than when it was first read. Work on a file that nobody writes to.")
+
+    def encoded(self, batches: Iterable[pa.RecordBatch], columns: Sequence[str] | None = None) -> Table:
+        """Return some rows of the source as a table: what `read` gives of them under the schema of all. `columns`: those that the batches have, where not all."""
+        schema = self.schema if columns is None else replace(self.schema, columns=tuple(self.schema[name] for name in columns))
+        every = list(batches)
+        stored = every[0].schema if every else self.source.schema  # words that are asked for by name may come as dictionaries
+        return encoded(replace(self.source, schema=stored, read=lambda _: iter(every), files=()), schema, self.notes)
 
     def cells(self, batch: pa.RecordBatch | pa.Table, columns: Sequence[Column]) -> CellValues:
         """Return the typed cells of some rows of the source."""

@@ -16,6 +16,7 @@ from .formats import FORMATS, FileOptions, Format, Labels, ReadOptions, Source, 
 from .formats.delimited import CSV
 from .formats.folder import FOLDER, is_pattern
 from .formats.format import readable
+from .formats.identity import identities
 from .formats.objects import open_object
 from .formats.packing import archive_names, packing_of, unpacked_head
 
@@ -120,6 +121,8 @@ def _open_file(path: Path, options: ReadOptions) -> Source:
         raise FileError(f"'{path}' is {form.a_file}, which is not read. {form.advice}")
     if options.table is not None and not form.tables:
         raise InputError(f"'{path}' is {form.a_file}: it has one table, and none that is called '{options.table}'. Leave the name of the table out.")
+    files = identities([path] if path.is_file() else [])
     with readable(str(path)):
         opened = form.open(path, options)
+    opened = replace(opened, files=opened.files or files)
     return opened if opened.layout.format else replace(opened, layout=replace(opened.layout, format=form.name))

@@ -82,8 +82,6 @@ class ReleaseSettings:
     @property
     def needs_memory(self) -> str:
         """What of the settings needs all tables in memory, for a sentence; empty where nothing does."""
-        if self.synthesis.private:
-            return "Measuring a table that promises privacy"
         return "An attack on several syntheses together" if self.attack is not None and self.synthesis.copies > 1 else ""
 
     @property

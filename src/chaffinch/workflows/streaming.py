@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 from .._base.errors import InputError, unknown_name
 from ..counts.coded import CodedScan, coded_scan
-from ..privacy.discover import wanted_columns
 from ..synth import BayesNet, Independent
 from ..table.engine import ENGINES
 from ..table.fit_schema import TableProfile
@@ -22,7 +21,7 @@ if TYPE_CHECKING:
     from .running import RunOptions
     from .synthesise import SynthesisSettings
 
-__all__ = ["NotStreamedError", "check_engine", "not_streamed", "private_needs_memory", "streamed", "why_not_streamed"]
+__all__ = ["NotStreamedError", "check_engine", "not_streamed", "streamed", "why_not_streamed"]
 
 
 class NotStreamedError(InputError):
@@ -32,7 +31,7 @@ class NotStreamedError(InputError):
 def why_not_streamed(settings: SynthesisSettings) -> str:
     """Return what of the settings needs all rows in memory, for a sentence; empty where nothing does."""
     if settings.private:
-        return "Discovering what a schema leaves open" if settings.reading.discover is not None else ""
+        return ""
     if settings.person or settings.order:
         return "A column that says whose row it is"
     if settings.weight:
@@ -72,11 +71,6 @@ def streamed(source: Any, settings: SynthesisSettings, run: RunOptions, check: C
         source, reading.declared, **reading.file, rare=reading.rare, threshold=reading.threshold, progress=run.progress, check=check_scan
     ) as coded:
         yield coded
-
-
-def private_needs_memory(schema: Schema) -> str:
-    """Return what of a schema for a promise needs all rows in memory, for a sentence; empty where nothing does."""
-    return "Discovering what a schema leaves open" if wanted_columns(schema) else ""
 
 
 def not_streamed(what: str) -> NotStreamedError:

@@ -27,7 +27,7 @@ from ..privacy.noise import noise_of
 from ..privacy.opening import Undiscovered, open_unread
 from ..privacy.prepare import discovering_schema, left_out
 from ..privacy.project import open_project
-from ..privacy.scanning import prepared_scan
+from ..privacy.scanning import PreparedScan, UndiscoveredScan, prepared_scan
 from ..stats.equal_slice import KeyedSlice
 from ..synth import BayesNet, Model, Panel, Settings
 from ..synth.account import AccountNote, SynthesisAccount
@@ -41,7 +41,7 @@ from ..table.persons import with_persons
 from ..table.schema_file import SchemaLike, as_schema
 from ..table.weights import weight_note, with_weight, without_weight
 from .running import RunOptions
-from .streaming import NotStreamedError, check_engine, not_streamed, private_needs_memory, streamed, why_not_streamed
+from .streaming import NotStreamedError, check_engine, not_streamed, streamed, why_not_streamed
 from .writing import as_written, writer_of
 
 __all__ = ["ReadSettings", "Synthesis", "SynthesisSettings", "charge_ledger"]
@@ -140,8 +140,11 @@ class SynthesisSettings:
 
 
 def synthesiser_for(settings: Settings, schema: Schema) -> Settings:
-    """Return the method for a table: that of sequences where the schema says whose rows they are and the method knows rows alone."""
-    if schema.only("person") is None or not isinstance(settings, BayesNet):
+    """Return the method for a table: that of sequences where the schema says whose rows they are and the method knows rows alone.
+
+    A promise counts persons, and draws rows one by one.
+    """
+    if schema.only("person") is None or not isinstance(settings, BayesNet) or settings.private:
         return settings
     return Panel(settings)
 
@@ -266,7 +269,7 @@ class Synthesis:
         check(schema)
         # Which engine works shows nowhere: it may be chosen by the size of the data, and the result is the same.
         self.choice = choose_engine(self.settings.engine, [*_paths(source), *beside], **reading.file)
-        why = ("A table that was prepared before" if unread is None else "") or private_needs_memory(schema) or self.needs_memory
+        why = ("A table that was prepared before" if unread is None else "") or self.needs_memory
         if self.choice.stream and why:
             if not self.choice.chosen:
                 raise not_streamed(why)
@@ -275,10 +278,12 @@ class Synthesis:
         if unread is None:
             return source
         with self.timed("read"), _without_warnings():
-            if self.choice.stream:
-                self.coded = self.resources.enter_context(prepared_scan(unread))
-                return self.coded
-            return unread.read()
+            if not self.choice.stream:
+                return unread.read()
+            scan = self.resources.enter_context(prepared_scan(unread))
+            if isinstance(scan, PreparedScan):
+                self.coded = scan
+            return scan
 
     def fit(self, data: Table | Undiscovered | CodedScan) -> tuple[Model, Table]:
         """Return the fitted model, and the table under its schema: without its rows, where these are streamed. With a promise, nothing is said that depends on the data."""
@@ -290,6 +295,8 @@ class Synthesis:
                 return synthesiser.fit(stream, seed=self._stream(0), progress=progress), data.empty
             if self.settings.private:
                 model = synthesiser.fit(data, seed=self._stream(0), progress=progress)
+                if isinstance(data, UndiscoveredScan):
+                    self.coded = data.coded
                 return model, data if isinstance(data, Table) else data.under(model.schema)
             assert isinstance(data, Table)
             counter = table_counter(data, threads=self.run.threads)

@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from ..._base.errors import FileError, InputError, listed
 from .format import BATCH_ROWS, FORMATS, Format, Source
+from .identity import identities
 from .options import ReadOptions
 
 __all__ = ["FOLDER", "is_pattern"]
@@ -41,11 +42,10 @@ def _files(path: Path) -> list[str]:
     return sorted(names)
 
 
-def _dataset(path: Path) -> Any:
+def _dataset(path: Path, files: list[str]) -> Any:
     import pyarrow.dataset as ds
     import pyarrow.parquet as pq
 
-    files = _files(path)
     first = pq.read_schema(files[0])
     for file in files[1:]:
         schema = pq.read_schema(file)
@@ -61,16 +61,18 @@ def _dataset(path: Path) -> Any:
 
 
 def _open(path: Path, options: ReadOptions) -> Source:
-    dataset = _dataset(path)
+    files = _files(path)
+    known = identities(files)
+    dataset = _dataset(path, files)
 
     def read(columns: Sequence[str] | None) -> Iterator[pa.RecordBatch]:
         yield from dataset.to_batches(columns=None if columns is None else list(columns), batch_size=BATCH_ROWS)
 
-    return Source(str(path), dataset.schema, read, n_rows=dataset.count_rows())
+    return Source(str(path), dataset.schema, read, n_rows=dataset.count_rows(), files=known)
 
 
 def _shape(path: Path, options: ReadOptions) -> tuple[int, int]:
-    dataset = _dataset(path)
+    dataset = _dataset(path, _files(path))
     return dataset.count_rows(), len(dataset.schema)
 
 

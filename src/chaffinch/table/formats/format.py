@@ -20,6 +20,7 @@ from ..._base.registry import Registry
 from ..codec import Scalar
 from ..decimal_sign import DecimalSign
 from ..note import Note
+from .identity import FileIdentity, check_unchanged
 from .layout import FileLayout
 from .options import ReadOptions
 from .packing import ENDINGS
@@ -70,7 +71,8 @@ class Source:
     `text` says that every column is words of a text file, still to be understood; `decimal` is the decimal sign that was given for it.
     `layout` says how the table lies in its file, `notes` what should be said of that. `native` is the kind of object to give back,
     `dtypes` the types it had there where Arrow alone would not restore them, `index` the columns that were its index. `n_rows` is how many
-    rows it has, where that is known before they are read. `head` reads the first rows alone, where that is quicker than to begin to read all.
+    rows it has, where that is known before they are read. `head` reads the first rows alone, where that is quicker than to begin to read all. `files`
+    are those that are read, as they were when it was opened.
     """
 
     name: str
@@ -86,11 +88,14 @@ class Source:
     index: tuple[str, ...] = ()
     n_rows: int | None = None
     head: Callable[[int], Iterator[pa.RecordBatch]] | None = None
+    files: tuple[FileIdentity, ...] = ()
 
     def batches(self, columns: Sequence[str] | None = None) -> Iterator[pa.RecordBatch]:
-        """Return batches of rows, of all columns or of those named."""
+        """Return batches of rows, of all columns or of those named; InputError where the files are not those that were opened."""
+        check_unchanged(self.name, self.files)
         with readable(self.name):
             yield from self.read(columns)
+        check_unchanged(self.name, self.files)
 
     def first_rows(self, n_rows: int) -> Source:
         """Return a source of the first rows alone, which are kept in memory."""
@@ -104,7 +109,7 @@ class Source:
         def read(columns: Sequence[str] | None) -> Iterator[pa.RecordBatch]:
             yield from rows if columns is None else (batch.select(list(columns)) for batch in rows)
 
-        return replace(self, read=read, head=None, n_rows=sum(batch.num_rows for batch in rows))
+        return replace(self, read=read, head=None, files=(), n_rows=sum(batch.num_rows for batch in rows))
 
     def table(self) -> pa.Table:
         """Return all rows."""
