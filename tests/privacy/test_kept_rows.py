@@ -15,6 +15,7 @@ from chaffinch.errors import FileError
 from chaffinch.privacy import kept_rows as module
 from chaffinch.privacy.kept_rows import kept_rows
 from chaffinch.privacy.persons import keep_rows
+from chaffinch.table.row_hash import hashes_of_places
 
 KINDS = {
     "words": (pa.large_binary(), st.sampled_from([b"ann", b" ann", b"ann\t", b"bob", b"", b"  ", b"\xff", b"Ann"])),
@@ -41,6 +42,31 @@ def test_the_rows_are_those_that_memory_keeps(tmp_path_factory, kind, data):
         patch.setattr(module, "PARTS", data.draw(st.integers(1, 4)))
         kept = kept_rows(lambda: iter(batches), most, tmp_path_factory.mktemp("kept"))
     assert np.flatnonzero(kept).tolist() == keep_rows(ids, most).tolist()
+
+
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(ids=st.lists(st.sampled_from([b"ann", b" ann", b"bob", b"cid", None]), max_size=30), most=st.integers(1, 3), key=st.integers(0, 1 << 60), data=st.data())
+def test_with_a_key_rows_are_drawn_at_random_whatever_the_batches(tmp_path_factory, ids, most, key, data):
+    """By brute force: the rows of a person sorted by the hash of their place, of which the first are kept."""
+    cuts = sorted(data.draw(st.lists(st.integers(0, len(ids)), max_size=6)))
+    batches = [pa.array(ids[a:b], pa.large_binary()) for a, b in zip([0, *cuts], [*cuts, len(ids)], strict=True)]
+    kept = kept_rows(lambda: iter(batches), most, tmp_path_factory.mktemp("kept"), key=key)
+    hashes = hashes_of_places(0, len(ids), key)
+    expected = []
+    for place, one in enumerate(ids):
+        own = [i for i, other in enumerate(ids) if one is not None and other is not None and other.strip() == one.strip()] or [place]
+        if place in sorted(own, key=lambda i: hashes[i])[:most]:
+            expected.append(place)
+    assert np.flatnonzero(kept).tolist() == expected
+
+
+def test_every_row_of_a_person_has_the_same_chance(tmp_path):
+    """3,000 persons of three rows each: a place is drawn 1,000 times, and is off by 130 or more once in two million times if all is right (five deviations of 25.8)."""
+    ids = [pa.array([b"%d" % i for i in range(3_000)]) for _ in range(3)]
+    kept = kept_rows(lambda: iter(ids), 1, tmp_path, key=7)
+    by_place = np.asarray(kept).reshape(3, 3_000)
+    assert (by_place.sum(axis=0) == 1).all()
+    assert np.abs(by_place.sum(axis=1) - 1_000).max() < 130
 
 
 def test_a_person_with_very_many_rows_fills_no_part(tmp_path, monkeypatch):

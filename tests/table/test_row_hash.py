@@ -131,6 +131,22 @@ def test_rows_of_a_scan_are_those_that_their_places_choose(rows, most, key):
         np.testing.assert_array_equal(chosen.code(name), whole.code(name)[places])
 
 
+@pytest.mark.parametrize("rows", [7, 250, 2_000])
+def test_all_rows_of_a_person_are_chosen_or_none(rows):
+    rng = np.random.default_rng(4)
+    who = rng.integers(0, 300, 1_200)
+    data = people(1_200, 2).append_column("who", pa.array([None if i == 0 else f" p{i}" if k % 2 else f"p{i} " for k, i in enumerate(who)]))
+    batches = replace(open_source(data), read=lambda columns: iter((data if columns is None else data.select(list(columns))).to_batches(rows)))
+    chosen = choose_of_scan(replace(chaffinch.scan(data), source=batches), 400, key=5, person="who")
+    names = chosen.data.column("who").to_pylist()
+    own = {name.strip() for name in names if name is not None}
+    assert sorted(name.strip() for name in names if name is not None) == sorted(
+        name.strip() for name in data.column("who").to_pylist() if name is not None and name.strip() in own
+    )
+    assert 60 < len(own) < 140  # of 300, each with a chance of a third: further off once in a million times, by the binomial
+    assert len(np.unique(chosen.person_of)) == len(own) + names.count(None)
+
+
 def test_a_file_that_changes_between_passes_is_no_sample():
     data = people(800, 2)
     shorter = replace(chaffinch.scan(data), source=replace(open_source(data), read=lambda columns: iter(data.slice(1).to_batches())))

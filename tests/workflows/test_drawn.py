@@ -13,9 +13,11 @@ import pytest
 
 import chaffinch as cf
 from chaffinch.errors import InputError
+from chaffinch.risk.attribution.study import ONE_ROW_EACH
 from chaffinch.table import engine
 from chaffinch.table.formats import tolerant_text
 from chaffinch.workflows import drawn
+from chaffinch.workflows.drawn import ROWS_APART
 
 LABEL, KEYS = "contraceptive_method", ["wife_religion", "wife_education", "num_children"]
 WHAT = {"label": LABEL, "sensitive": ["wife_age"], "keys": KEYS, "measures": ["tvd", "jensen_shannon"], "attackers": ["gcap"], "seed": 3}
@@ -173,9 +175,16 @@ def test_what_has_a_promise_is_released_and_measured_as_tables_are(visits, tempo
     worth = values_of(one["utility"])
     assert len(worth) > 4
     assert values_of(other["utility"]) == pytest.approx(worth, rel=1e-12)
-    if what != "persons":  # else of each person one row, drawn at random
+    assert other["risk"]["cross_fit"]["attacks"] == one["risk"]["cross_fit"]["attacks"]  # all records are in the sample
+    if what != "persons":
         assert [attack["value"] for attack in other["risk"]["attacks"]] == pytest.approx([attack["value"] for attack in one["risk"]["attacks"]], rel=1e-12)
-        assert other["risk"]["cross_fit"]["attacks"] == one["risk"]["cross_fit"]["attacks"]  # all records are in the sample
+    else:  # of each person one row, drawn at random: the same persons, and other rows
+        n_persons = pd.read_csv(visits / "visits.csv")["who"].nunique()
+        for risk in (one["risk"], other["risk"]):
+            assert ONE_ROW_EACH in risk["about"]["notes"]
+            assert risk["about"]["original"]["rows"] == n_persons // 10 * 10
+            assert risk["cross_fit"]["about"]["original"]["rows"] == n_persons // 10 * 10
+        assert ROWS_APART in " ".join(other["about"]["notes"])
     assert list(temporary.iterdir()) == []
 
 

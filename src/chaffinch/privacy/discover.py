@@ -19,17 +19,16 @@ from numpy.typing import NDArray
 
 from .._base.errors import InputError, PrivacyError
 from ..table.codec import OTHER
-from ..table.grid import is_whole
 from ..table.schema import NUMERIC_KINDS, Column, Schema
-from ..table.spell import words_of
-from ..table.types import PER_SECOND, is_numeric, parse_type, value_type
+from ..table.types import is_numeric, parse_type, value_type
 from .budget import Budget, Charge
-from .domain import check_declared, lacks, numbers_of, with_usual_type
+from .domain import check_declared, lacks, with_usual_type
+from .domain_tallies import LevelTally, RangeTally, bound_counts, bound_grid
 from .level_counts import LevelCounts
 from .noise import Noise
-from .prepare import CellParts, StoredCells, typed_cells
+from .prepare import CellParts
 from .relation import Unit
-from .tallies import CellTallies, StoredNumbers
+from .tallies import CellTallies
 
 __all__ = [
     "Discovery", "NoiseLaw", "discover", "gaussian_tail", "laplace_tail", "noise_law", "planned_discoveries", "private_bounds",
@@ -43,8 +42,6 @@ CELLS = 256
 
 FALSE_ALARM = 0.01
 """The chance that noise alone makes bounds too wide: public, and no part of the privacy claim."""
-
-YEARS = (1800, 2200)
 
 
 def laplace_tail(t: int, scale: float) -> float:
@@ -183,13 +180,6 @@ def _in_order(counts: Mapping[Word, int] | LevelCounts) -> Iterable[tuple[Any, i
     return counts.sorted_items() if isinstance(counts, LevelCounts) else sorted(counts.items())
 
 
-def _grid(whole: bool) -> NDArray[np.float64]:
-    """The public grid of bounds: 0, and 1, 2 and 5 times powers of ten, of both signs."""
-    powers = range(0, 18) if whole else range(-9, 16)
-    steps = np.array([mantissa * 10.0**power for power in powers for mantissa in (1, 2, 5)])
-    return np.concatenate([-steps[::-1], [0.0], steps])
-
-
 def private_bounds(
     numbers: NDArray[np.generic], noise: Noise, law: NoiseLaw, *, whole: bool, grid: NDArray[np.float64] | None = None
 ) -> tuple[float, float]:
@@ -204,19 +194,14 @@ def private_bounds(
 
     What is not promised: that no value lies outside. Those are clipped.
     """
-    return _bounds_of(_bound_counts(numbers, _grid(whole) if grid is None else grid), noise, law, whole=whole, grid=grid)
-
-
-def _bound_counts(numbers: NDArray[np.generic], edges: NDArray[np.float64]) -> NDArray[np.int64]:
-    """How many numbers lie in each cell of a public grid."""
-    return np.bincount(np.searchsorted(edges, numbers, side="right"), minlength=len(edges) + 1).astype(np.int64)
+    return _bounds_of(bound_counts(numbers, bound_grid(whole) if grid is None else grid), noise, law, whole=whole, grid=grid)
 
 
 def _bounds_of(
     counts: NDArray[np.int64], noise: Noise, law: NoiseLaw, *, whole: bool, grid: NDArray[np.float64] | None
 ) -> tuple[float, float]:
     """The bounds that counts of cells speak for, once they have noise."""
-    edges = _grid(whole) if grid is None else grid
+    edges = bound_grid(whole) if grid is None else grid
     noisy = law.noisy(counts, noise)
     at = _least(lambda t: len(counts) * law.tail(t) <= FALSE_ALARM)
     above = np.flatnonzero(noisy >= at)
@@ -361,54 +346,13 @@ def _wants(column: Column) -> bool:
     return column.discover and (bool(lacks(column)) or (numeric and column.binning == "quantile"))
 
 
-class _LevelTally:
-    """How often each level of a column occurs: words without the blanks around them, or numbers."""
-
-    def __init__(self, column: Column, folder: Path | None) -> None:
-        self.column, self.levels = column, LevelCounts(folder)
-
-    def add(self, cells: StoredCells) -> None:
-        column = self.column
-        values, _ = typed_cells(column, cells)
-        if is_numeric(value_type(values.type)):
-            numbers, present = numbers_of(values)
-            present &= np.isfinite(numbers)  # no file could hold another as a level
-            distinct, counts = np.unique(numbers[present], return_counts=True)
-            self.levels.add((n, c) for n, c in zip(distinct.tolist(), counts.tolist(), strict=True) if n not in column.missing)
-            return
-        coded = values if pa.types.is_dictionary(values.type) else values.dictionary_encode()
-        index = coded.indices.drop_null().to_numpy(zero_copy_only=False)
-        every = zip(words_of(coded.dictionary), np.bincount(index, minlength=len(coded.dictionary)).tolist(), strict=True)
-        bare = ((word.strip(), n) for word, n in every if word is not None and n)
-        self.levels.add((word, n) for word, n in bare if word and word != OTHER and word not in column.missing)
+def _tally(discovery: Discovery, number: int, folder: Path | None) -> LevelTally | RangeTally:
+    column, place = with_usual_type(discovery.column), None if folder is None else folder / f"column-{number}"
+    return LevelTally(column, place) if discovery.levels is not None else RangeTally(column, place, again=discovery.quantiles is not None)
 
 
-class _NumberTally:
-    """How many numbers of a column lie in each cell of the grid of bounds, where these are wanted; and the numbers themselves, where quantiles are."""
-
-    def __init__(self, discovery: Discovery, file: Path | None) -> None:
-        self.column = column = with_usual_type(discovery.column)
-        kind = parse_type(column.type)
-        self.whole = is_whole(kind) or column.kind == "integer"
-        self.grid = _years(kind) if pa.types.is_date(kind) or pa.types.is_timestamp(kind) else None
-        self.edges = _grid(self.whole) if self.grid is None else self.grid
-        self.counts = np.zeros(len(self.edges) + 1, dtype=np.int64)
-        self.numbers = StoredNumbers(file) if discovery.quantiles is not None else None
-
-    def add(self, cells: StoredCells) -> None:
-        numbers = _numbers(self.column, cells)
-        self.counts += _bound_counts(numbers, self.edges)
-        if self.numbers is not None:
-            self.numbers.add(numbers)
-
-
-def _tally(discovery: Discovery, number: int, folder: Path | None) -> _LevelTally | _NumberTally:
-    place = None if folder is None else folder / f"column-{number}"
-    return _NumberTally(discovery, place) if discovery.levels is None else _LevelTally(with_usual_type(discovery.column), place)
-
-
-def _with_levels(column: Column, tally: _LevelTally | _NumberTally, noise: Noise, unit: Unit, law: NoiseLaw, delta: float) -> Column:
-    assert isinstance(tally, _LevelTally)
+def _with_levels(column: Column, tally: LevelTally | RangeTally, noise: Noise, unit: Unit, law: NoiseLaw, delta: float) -> Column:
+    assert isinstance(tally, LevelTally)
     levels: tuple[Any, ...] = stable_levels(tally.levels, noise, unit, law, delta=delta)
     if is_numeric(value_type(parse_type(column.type))):
         # A column needs a level. Where none is found it is one that any number could have been; the rest are (other).
@@ -417,40 +361,22 @@ def _with_levels(column: Column, tally: _LevelTally | _NumberTally, noise: Noise
 
 
 def _with_bins(
-    column: Column, tallies: CellTallies[_LevelTally | _NumberTally], noise: Noise, discovery: Discovery, paid_law: Callable[[Charge], NoiseLaw]
+    column: Column, tallies: CellTallies[LevelTally | RangeTally], noise: Noise, discovery: Discovery, paid_law: Callable[[Charge], NoiseLaw]
 ) -> Column:
     bounds, tally = column.bounds, None
     if discovery.bounds is not None:
         law = paid_law(discovery.bounds)
         tally = tallies.take(column.name)
-        assert isinstance(tally, _NumberTally)
+        assert isinstance(tally, RangeTally)
         bounds = _bounds_of(tally.counts, noise, law, whole=tally.whole, grid=tally.grid)
     if discovery.quantiles is None:
         return replace(column, bounds=bounds, binning="width")
     assert bounds is not None
     law = paid_law(discovery.quantiles)
     tally = tallies.take(column.name) if tally is None else tally
-    assert isinstance(tally, _NumberTally)
+    assert isinstance(tally, RangeTally)
     assert tally.numbers is not None
     shares = [i / column.bins for i in range(1, column.bins)]
     edges = private_quantiles(tally.numbers.parts(), bounds, shares, noise, law, whole=tally.whole)
     tally.numbers.remove()
     return replace(column, bounds=None, edges=edges, binning="edges")
-
-
-def _numbers(column: Column, cells: StoredCells) -> NDArray[np.generic]:
-    """The numbers of a column, without missing codes."""
-    values, _ = typed_cells(column, cells)
-    numbers, present = numbers_of(values)
-    for code in column.missing:
-        if not isinstance(code, str | bool):
-            present = present & (numbers != code)
-    return np.asarray(numbers[present])
-
-
-def _years(kind: pa.DataType) -> NDArray[np.float64]:
-    """The public grid of dates and times: the first of January of every year from 1800 to 2200."""
-    days = np.array([f"{year}-01-01" for year in range(YEARS[0], YEARS[1] + 1)], dtype="datetime64[D]").astype(np.int64)
-    day = 1 if kind == pa.date32() else 86_400 * (10**3 if kind == pa.date64() else PER_SECOND[kind.unit])
-    most = 2.0**62
-    return np.array([float(d) * day for d in days.tolist() if abs(float(d) * day) < most])

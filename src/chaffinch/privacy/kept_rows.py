@@ -24,6 +24,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from ..table.code_cache import writing_to
+from ..table.row_hash import hashes_of
 from ..table.spell import is_bytes, spell_values
 from .persons import keep_rows
 
@@ -33,10 +34,11 @@ PARTS = 128
 """Parts that rows are dealt into: a file of 10^9 rows has some eight million in each."""
 
 
-def kept_rows(ids: Callable[[], Iterator[pa.Array]], most: int, folder: Path) -> NDArray[np.bool_]:
+def kept_rows(ids: Callable[[], Iterator[pa.Array]], most: int, folder: Path, *, key: int | None = None) -> NDArray[np.bool_]:
     """Return for each row whether it is one of the first `most` of its person; on disk, in `folder`, a byte a row.
 
-    `ids` gives the ids of all rows batch by batch, plain, as `keep_rows` takes them. Rows without an id are persons of their own, and kept.
+    `ids` gives the ids of all rows batch by batch, plain, as `keep_rows` takes them. Rows without an id are persons of their own, and kept. `key`: rows are
+    taken in the order of a keyed hash of their place, and not of the file: with `most` = 1, one row of each person at random.
     """
     place = folder / "persons"
     place.mkdir(mode=0o700)
@@ -44,7 +46,7 @@ def kept_rows(ids: Callable[[], Iterator[pa.Array]], most: int, folder: Path) ->
     with ExitStack() as files:
         writers: dict[int, Any] = {}
         for batch in ids():
-            first = keep_rows(batch, most)
+            first = _first(batch, np.arange(n_rows, n_rows + len(batch)), most, key)
             who = batch.take(pa.array(first))
             parts = _parts_of(who, salt)
             order = np.argsort(parts, kind="stable")
@@ -62,11 +64,19 @@ def kept_rows(ids: Callable[[], Iterator[pa.Array]], most: int, folder: Path) ->
         for path in sorted(place.iterdir()):
             with pa.memory_map(str(path)) as mapped:
                 part = pa.ipc.open_file(mapped).read_all()
-                chosen = keep_rows(part.column("who"), most)
-                kept[part.column("row").to_numpy()[chosen]] = True
+                rows = part.column("row").to_numpy()
+                kept[rows[_first(part.column("who"), rows, most, key)]] = True
                 del part
             path.unlink()
     return kept
+
+
+def _first(ids: pa.Array | pa.ChunkedArray, rows: NDArray[np.int64], most: int, key: int | None) -> NDArray[np.int64]:
+    """Return which of some rows, given their places in the file, are the first `most` of their person among them, in the order of the file."""
+    if key is None:
+        return keep_rows(ids, most)
+    order = np.argsort(hashes_of(rows, key), kind="stable")
+    return np.sort(order[keep_rows(ids.take(pa.array(order)), most)])
 
 
 def _parts_of(ids: pa.Array, salt: bytes) -> NDArray[np.int64]:

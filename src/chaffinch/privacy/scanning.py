@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from .._base.errors import InputError, PrivacyError
 from ..counts.coded import CodedScan
@@ -52,6 +53,20 @@ class DeclaredScan(Scan):
         every = list(batches)
         rows = pa.Table.from_batches(every) if every else self.source.schema.empty_table()
         return replace(coded_cells(cells_of_rows(self.source, rows), sealed), notes=self.notes)
+
+    @property
+    def person(self) -> str | None:
+        """The column that says whose row it is, where some have several; None where every row is a person of its own."""
+        return self.schema.only("person") if self.schema.persons > 1 else None
+
+    def one_row_each(self, key: int) -> DeclaredScan:
+        """Return one row of each person, drawn at random: people are counted once then, and rows are independent of each other."""
+        person = self.person
+        if person is None:
+            return self
+        with temporary_folder() as place:
+            kept = kept_rows(lambda: _ids(self.source, person), 1, place, key=key)
+            return replace(self, source=_kept(self.source, person, kept), n_rows=int(kept.sum()))
 
     def batches(self, *, columns: Collection[str] | None = None, weight: str | None = None) -> Iterator[CodedBatch]:
         """Return batches of the codes of all columns; records are not weighted."""
@@ -152,7 +167,9 @@ def prepared_scan(unread: Unread, *, folder: Path | None = None) -> Iterator[Pre
     warn_of(notes)
     with temporary_folder(folder) as place:
         person = unread.person or unread.schema.only("person")
-        source = unread.source if person is None else _kept(unread.source, person, unread.rows_per_person, place)
+        source = unread.source
+        if person is not None:
+            source = _kept(source, person, kept_rows(lambda: _ids(unread.source, person), unread.rows_per_person, place))
         cells = FileCells(source, place, 0 if person is None else unread.rows_per_person)
         if wanted_columns(unread.schema):
             yield UndiscoveredScan(cells, unread.schema)
@@ -160,11 +177,9 @@ def prepared_scan(unread: Unread, *, folder: Path | None = None) -> Iterator[Pre
             yield cells.coded(unread.schema, notes)
 
 
-def _kept(source: Source, person: str, most: int, folder: Path) -> Source:
+def _kept(source: Source, person: str, kept: NDArray[np.bool_]) -> Source:
     """Return a source of the rows that are kept of each person: which ones is held as a bit a row."""
-    kept = kept_rows(lambda: _ids(source, person), most, folder)
     n_rows, bits = len(kept), np.packbits(kept)
-    del kept
 
     def read(columns: Sequence[str] | None) -> Iterator[pa.RecordBatch]:
         names = None if columns is None else list(columns)

@@ -27,6 +27,7 @@ FEWEST = 100
 
 HOW: Mapping[ChosenBy, str] = {
     "place": "chosen by a keyed hash of their place in the file",
+    "person": "chosen by a keyed hash of whose they are, so that all rows of a person are chosen together",
     "values": "chosen by a keyed hash of their values, so that equal rows of all tables are chosen together",
 }
 

@@ -13,7 +13,7 @@ from .._base.errors import InputError
 from .spell import is_bytes, spell_values
 from .types import is_words, whole_array
 
-__all__ = ["person_numbers"]
+__all__ = ["person_numbers", "plain_ids"]
 
 
 def person_numbers(ids: pa.Array | pa.ChunkedArray | NDArray[Any] | Sequence[Any]) -> NDArray[np.int64]:
@@ -26,19 +26,7 @@ def person_numbers(ids: pa.Array | pa.ChunkedArray | NDArray[Any] | Sequence[Any
     >>> person_numbers(["ann", "bob", " ann", None, None]).tolist()
     [0, 1, 0, 3, 4]
     """
-    values = ids if isinstance(ids, pa.Array | pa.ChunkedArray) else pa.array(ids, from_pandas=True)
-    values = whole_array(values)
-    if pa.types.is_dictionary(values.type):
-        values = values.cast(values.type.value_type)
-    if is_words(values.type):
-        values = values.cast(pa.large_binary())  # bytes that are no text are an id like any other
-    if pa.types.is_decimal(values.type):  # Arrow gives no numbers to those of 32 and 64 bits
-        values = spell_values(values).cast(pa.large_binary())
-    if pa.types.is_floating(values.type):  # NaN is no id, and 0 is -0
-        values = pa.array(values.to_numpy(zero_copy_only=False) + 0.0, from_pandas=True)
-    if pa.types.is_nested(values.type):
-        raise InputError(f"A person cannot be told by a column of type {values.type}. Name one of words or numbers.")
-    coded = values.dictionary_encode()
+    coded = plain_ids(ids).dictionary_encode()
     if is_bytes(coded.dictionary.type):
         distinct = coded.dictionary.to_pylist()
         # Two spellings of one id are one person, who would otherwise keep twice as many rows.
@@ -54,3 +42,20 @@ def person_numbers(ids: pa.Array | pa.ChunkedArray | NDArray[Any] | Sequence[Any
     alone = ~present | blank[indices]
     out[alone] = len(number) + np.arange(int(alone.sum()))  # or they would count among the rows of somebody else
     return np.asarray(out)
+
+
+def plain_ids(ids: pa.Array | pa.ChunkedArray | NDArray[Any] | Sequence[Any]) -> pa.Array:
+    """Return ids so that two that are equal are one: words as bytes, still with the blanks around them, null where there is none."""
+    values = ids if isinstance(ids, pa.Array | pa.ChunkedArray) else pa.array(ids, from_pandas=True)
+    values = whole_array(values)
+    if pa.types.is_dictionary(values.type):
+        values = values.cast(values.type.value_type)
+    if is_words(values.type):
+        values = values.cast(pa.large_binary())  # bytes that are no text are an id like any other
+    if pa.types.is_decimal(values.type):  # Arrow gives no numbers to those of 32 and 64 bits
+        values = spell_values(values).cast(pa.large_binary())
+    if pa.types.is_floating(values.type):  # NaN is no id, and 0 is -0
+        values = pa.array(values.to_numpy(zero_copy_only=False) + 0.0, from_pandas=True)
+    if pa.types.is_nested(values.type):
+        raise InputError(f"A person cannot be told by a column of type {values.type}. Name one of words or numbers.")
+    return values

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from math import inf
 from typing import Any, Literal
 
@@ -20,13 +21,14 @@ from .._base.errors import InputError
 from .codec import Categories
 from .grid import to_numbers
 from .long import LongTable, joined
+from .person_ids import person_numbers, plain_ids
 from .scan import Scan
 from .table import Table
 from .types import whole_array
 
-__all__ = ["ChosenBy", "below_share", "choose_of_scan", "choose_rows", "choose_slice", "hashes_of_places", "hashes_of_values"]
+__all__ = ["ChosenBy", "below_share", "choose_of_scan", "choose_rows", "choose_slice", "hashes_of", "hashes_of_persons", "hashes_of_places", "hashes_of_values"]
 
-ChosenBy = Literal["place", "values"]
+ChosenBy = Literal["place", "values", "person"]
 Hashes = NDArray[np.uint64]
 
 FEW = 50
@@ -61,23 +63,31 @@ def choose_slice(tables: Mapping[str, LongTable], most: int, *, key: int) -> tup
     return chosen, "values"
 
 
-def choose_of_scan(scan: Scan, most: int, *, key: int) -> Table:
+def choose_of_scan(scan: Scan, most: int, *, key: int, person: str | None = None) -> Table:
     """Return about `most` rows of a scan, chosen by their places, as a table with all of its columns, those that are not modelled too; all rows where it has no more.
 
-    It is what `read` gives of a file with these rows alone, under the schema of all of them.
+    It is what `read` gives of a file with these rows alone, under the schema of all of them. `person`: a column that says whose row it is: all rows of a
+    person are then chosen together, or none.
     """
     share = min(1.0, most / max(scan.n_rows, 1))
+
+    def places(batch: pa.RecordBatch, start: int) -> pa.Array:
+        if person is None:
+            hashes = hashes_of_places(start, batch.num_rows, key)
+        else:
+            hashes = hashes_of_persons(batch.column(batch.schema.names.index(person)), start, key)
+        return pa.array(np.flatnonzero(hashes < below_share(share)))
 
     def chosen() -> Iterator[pa.RecordBatch]:
         start = 0
         for batch in scan.source.batches():
-            places = np.flatnonzero(hashes_of_places(start, batch.num_rows, key) < below_share(share)) if share < 1.0 else None
-            yield batch if places is None else batch.take(pa.array(places))
+            yield batch if share == 1.0 else batch.take(places(batch, start))
             start += batch.num_rows
         if start != scan.n_rows:
             raise InputError(f"'{scan.source.name}' has other rows than when it was first read. Work on a file that nobody writes to.")
 
-    return scan.encoded(chosen())
+    table = scan.encoded(chosen())
+    return table if person is None else replace(table, person_of=person_numbers(table.data.column(person)))
 
 
 class _LumpyError(Exception):
@@ -120,7 +130,29 @@ def hashes_of_places(start: int, n_rows: int, key: int) -> Hashes:
     >>> bool((hashes_of_places(3, 2, 9) == hashes_of_places(0, 5, 9)[3:]).all())
     True
     """
-    return _mixed(_mixed(np.arange(start, start + n_rows, dtype=np.uint64) + _seed(key, "place")))
+    return hashes_of(np.arange(start, start + n_rows), key)
+
+
+def hashes_of(places: NDArray[np.int64], key: int) -> Hashes:
+    """Return a hash of each number of a row."""
+    return _mixed(_mixed(places.astype(np.uint64) + _seed(key, "place")))
+
+
+def hashes_of_persons(ids: pa.Array | pa.ChunkedArray, start: int, key: int) -> Hashes:
+    """Return a hash of each id, the same for rows of one person; of a row without one, which stands at `start` or after it, that of its place.
+
+    Examples
+    --------
+    >>> hashes = hashes_of_persons(pa.array(["ann", "bob", " ann", None]), 0, 9)
+    >>> bool(hashes[0] == hashes[2] != hashes[1]), bool(hashes[3] == hashes_of_places(3, 1, 9)[0])
+    (True, True)
+    """
+    coded = plain_ids(ids).dictionary_encode()
+    words = [value.strip() if isinstance(value, bytes) else str(value).encode() for value in coded.dictionary.to_pylist()]
+    found = np.array([*(_digest(key, b"person " + word) for word in words), 0], dtype=np.uint64)
+    blank = np.array([*(not word for word in words), True])
+    places: NDArray[np.int64] = coded.indices.fill_null(len(words)).to_numpy(zero_copy_only=False).astype(np.int64)
+    return np.where(blank[places], hashes_of_places(start, len(places), key), found[places])
 
 
 def hashes_of_values(part: Table, key: int) -> Hashes:
@@ -155,7 +187,11 @@ def _of_words(values: Any, key: int) -> Hashes:
 
 
 def _seed(key: int, word: str) -> np.uint64:
-    digest = hashlib.blake2b(word.encode(), key=key.to_bytes(16, "little"), digest_size=8).digest()
+    return _digest(key, word.encode())
+
+
+def _digest(key: int, word: bytes) -> np.uint64:
+    digest = hashlib.blake2b(word, key=key.to_bytes(16, "little"), digest_size=8).digest()
     return np.uint64(int.from_bytes(digest, "little"))
 
 

@@ -8,19 +8,32 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+from .._base.seeds import seed_sequence
+from ..privacy.scanning import DeclaredScan
 from ..risk import RiskResult, RiskSettings, cross_fit, measure_risk
 from ..risk.attribution.crossfit import HALF_SIZE
 from ..risk.attribution.crossfit_files import cross_fit_file
 from ..risk.attribution.result import CrossFit
+from ..risk.attribution.study import ONE_ROW_EACH
+from ..stats.sampled import hash_key
+from ..stats.splits import child
 from ..synth import Settings
 from ..table import Scan, Table
 from ..table.align import align
+from ..table.person_ids import person_numbers
 from ..table.sources import Source, open_source
 from ..utility import UtilityResult, UtilitySettings, measure_utility
 from .running import RunOptions
 from .synthesise import synthesiser_for
 
 __all__ = ["DrawnFile", "DrawnTables"]
+
+ROWS_APART = "People have several rows. Intervals of what the table is worth take each row for itself, and are too narrow for that: those of --engine memory take persons."
+HOLDOUT_ROWS = "Each row of the holdout was taken for a person of its own."
+"""What is said of files in which people have several rows, and that are measured row by row."""
+
+ONE_EACH = 1 << 19
+"""The random stream of the row that is attacked of each person; measures and attacks have their own."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,6 +54,9 @@ class DrawnTables:
     @classmethod
     def of(cls, original: Table, tables: Sequence[Table], holdout: Table | Source | None) -> DrawnTables:
         """Return all tables on one grid."""
+        if original.schema.sealed and original.schema.persons > 1 and original.person_of is None:
+            # A promise counts rows, of which it has bounded the number; attacks are about people, and a person's rows are not another's.
+            original = replace(original, person_of=person_numbers(original.data.column(original.schema.only("person"))))
         many = [f"synthetic {i}" for i in range(1, len(tables) + 1)] if len(tables) > 1 else ["synthetic"]
         first, *others = align(original, *tables, *([] if holdout is None else [holdout]), names=[*many, "holdout"])
         columns = tuple(first.schema[column.name] if column.modelled else column for column in original.schema)
@@ -99,17 +115,29 @@ class DrawnFile:
         """Persons of the original: each has one record."""
         return self.original.n_rows
 
+    @property
+    def person(self) -> str | None:
+        """The column that says whose row it is, where some have several: with a promise, up to so many."""
+        return self.original.person if isinstance(self.original, DeclaredScan) else None
+
     def utility(self, settings: UtilitySettings, run: RunOptions) -> UtilityResult:
         """Return what the synthesis is worth: of all records where counts are enough, else of a sample."""
-        return measure_utility(self.original, open_source(self.file), self.holdout, settings, **_options(run))
+        result = measure_utility(self.original, open_source(self.file), self.holdout, settings, **_options(run))
+        return result if self.person is None else replace(result, about=replace(result.about, notes=(ROWS_APART, *result.about.notes)))
 
     def risk(self, settings: RiskSettings, run: RunOptions) -> RiskResult:
-        """Return what the synthesis gives away: of all records where counts are enough, else of a sample."""
-        return measure_risk(self.original, open_source(self.file), self.holdout, settings, **_options(run))
+        """Return what the synthesis gives away: of all records, or of one of each person, where counts are enough, else of a sample."""
+        if self.person is None:
+            return measure_risk(self.original, open_source(self.file), self.holdout, settings, **_options(run))
+        assert isinstance(self.original, DeclaredScan)
+        people = self.original.one_row_each(hash_key(child(seed_sequence(run.seed), ONE_EACH)))
+        result = measure_risk(people, open_source(self.file), self.holdout, settings, **_options(run))
+        said = (ONE_ROW_EACH, *[HOLDOUT_ROWS] * (self.holdout is not None))
+        return replace(result, about=replace(result.about, notes=(*said, *result.about.notes)))
 
     def cross_fit(self, synthesiser: Settings, settings: RiskSettings, run: RunOptions) -> CrossFit:
         """Return what models of halves of a sample of the people give away."""
-        found, sample = cross_fit_file(self.original, synthesiser, settings, **_options(run))
+        found, sample = cross_fit_file(self.original, synthesiser, settings, person=self.person, **_options(run))
         crossed = _half(found)
         notes = (*crossed.about.notes, *sample.sentences)
         return replace(crossed, note=" ".join([crossed.note, *sample.sentences]), about=replace(crossed.about, sample=sample, notes=notes))

@@ -30,17 +30,19 @@ CAREFUL = "A model of so few people keeps more of each of them, as a rule, than 
 
 
 def cross_fit_file(
-    original: Scan, generate: Any, settings: RiskSettings, *, seed: Seed = None, threads: int | None = None, progress: Progress = silent
-) -> tuple[RiskResult, SampledRecords]:
-    """Return what `cross_fit` gives for a sample of about `settings.sample_rows` records of a file, each a person, and what the sample is.
+    original: Scan, generate: Any, settings: RiskSettings, *, person: str | None = None, copies: int = 1, seed: Seed = None, threads: int | None = None,
+    progress: Progress = silent,
+) -> tuple[RiskResult, SampledRecords]:  # fmt: skip
+    """Return what `cross_fit` gives for a sample of about `settings.sample_rows` records of a file, and what the sample is.
 
-    Where the file has no more records than that, the result is that of all of them, as in memory.
+    Where the file has no more records than that, the result is that of all of them, as in memory. `person`: the column that says whose row it is, where
+    some have several: all rows of a person are then in the sample, or none. Without it each record is a person.
     """
     progress = giving_back(progress)
     progress("choosing a sample", -1)
-    people = choose_of_scan(original, settings.sample_rows, key=hash_key(child(seed_sequence(seed), _SAMPLE)))
+    people = choose_of_scan(original, settings.sample_rows, key=hash_key(child(seed_sequence(seed), _SAMPLE)), person=person)
     chosen, total = (masked_count(n, settings.threshold) for n in (people.n_rows, original.n_rows))
-    sample = SampledRecords("place", people.n_rows == original.n_rows, chosen, of_original=total)
+    sample = SampledRecords("place" if person is None else "person", people.n_rows == original.n_rows, chosen, of_original=total)
     if not sample.whole:
         sample = sample.saying((), ("models of halves of the people",), CAREFUL)
-    return cross_fit(people, generate, settings, seed=seed, threads=threads, progress=progress), sample
+    return cross_fit(people, generate, settings, copies=copies, seed=seed, threads=threads, progress=progress), sample
