@@ -330,7 +330,15 @@ def test_files_are_attacked_batch_by_batch_where_asked(folder, tmp_path, run_her
     assert told["stream"]["memorisation"]["rows_equal_interval"]
 
 
-def test_several_releases_are_attacked_in_memory(folder, run_here):
-    done = run_here("risk", folder / "half.csv", folder / "synthetic.csv", folder / "alone.csv", "--engine", "stream", "--keys", KEYS, "--sensitive", SENSITIVE)
+def test_several_releases_are_attacked_batch_by_batch(folder, tmp_path, run_here):
+    words = ["risk", folder / "half.csv", folder / "synthetic.csv", folder / "alone.csv", "--holdout", folder / "other.csv", "--keys", KEYS, "--sensitive", SENSITIVE]
+    told = {}
+    for engine in ("memory", "stream"):
+        done = run_here(*words, "--engine", engine, "--attackers", "gcap", "--tests", "exact_row", "--repeats", 30, "--seed", 1, "--json", tmp_path / f"{engine}.json")
+        assert done.code == 0, done.err
+        told[engine] = json.loads((tmp_path / f"{engine}.json").read_text())["together"]
+    for mine, theirs in zip(told["stream"]["findings"], told["memory"]["findings"], strict=True):
+        assert mine["value"] == pytest.approx(theirs["value"], rel=1e-12)
+    done = run_here(*words, "--engine", "stream", "--model", folder / "model")
     assert done.code == 2
-    assert "Several releases, or a model beside them, are attacked in memory: pass --engine memory" in " ".join(done.err.split())
+    assert "A model beside a release is attacked in memory: pass --engine memory" in " ".join(done.err.split())

@@ -48,10 +48,11 @@ class SampledRecords:
 
     @classmethod
     def of(cls, sample: Mapping[str, Table], files: Mapping[str, LongTable], chosen_by: ChosenBy, threshold: int) -> SampledRecords:
-        """Return the numbers of samples and of the files that they are of."""
+        """Return the numbers of samples and of the files that they are of; of several synthetic ones (`synthetic-1` and so on) those of all together."""
 
         def rows(tables: Mapping[str, Table] | Mapping[str, LongTable]) -> list[int | str | None]:
-            return [masked_count(tables[side].n_rows, threshold) if side in files else None for side in ("original", "synthetic", "holdout")]
+            sides = [[name for name in files if name == side or name.startswith(f"{side}-")] for side in ("original", "synthetic", "holdout")]
+            return [masked_count(sum(tables[name].n_rows for name in names), threshold) if names else None for names in sides]
 
         whole = all(sample[side].n_rows == files[side].n_rows for side in sample)
         (original, synthetic, holdout), (of_original, of_synthetic, of_holdout) = rows(sample), rows(files)

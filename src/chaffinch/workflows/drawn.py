@@ -89,13 +89,13 @@ class DrawnTables:
 
 @dataclass(frozen=True, eq=False)
 class DrawnFile:
-    """A scan of the original, the file of its one synthesis, and the holdout, all read batch by batch.
+    """A scan of the original, the files of its syntheses, and the holdout, all read batch by batch.
 
-    `folder`: where the synthesis lies until it is saved; None where whoever asked for it has said where it goes.
+    `folder`: where the syntheses lie until they are saved; None where whoever asked for it has said where it goes.
     """
 
     original: Scan
-    file: Path
+    files: tuple[Path, ...]
     holdout: Table | Source | None
     folder: TemporaryDirectory[str] | None = None
     tables: tuple[Table, ...] = ()
@@ -103,7 +103,7 @@ class DrawnFile:
     @property
     def kept_files(self) -> tuple[Path, ...]:
         """Files that are in no place of their own yet."""
-        return () if self.folder is None else (self.file,)
+        return () if self.folder is None else self.files
 
     @property
     def n_rows(self) -> int:
@@ -121,23 +121,24 @@ class DrawnFile:
         return self.original.person if isinstance(self.original, DeclaredScan) else None
 
     def utility(self, settings: UtilitySettings, run: RunOptions) -> UtilityResult:
-        """Return what the synthesis is worth: of all records where counts are enough, else of a sample."""
-        result = measure_utility(self.original, open_source(self.file), self.holdout, settings, **_options(run))
+        """Return what the first synthesis is worth: of all records where counts are enough, else of a sample."""
+        result = measure_utility(self.original, open_source(self.files[0]), self.holdout, settings, **_options(run))
         return result if self.person is None else replace(result, about=replace(result.about, notes=(ROWS_APART, *result.about.notes)))
 
     def risk(self, settings: RiskSettings, run: RunOptions) -> RiskResult:
-        """Return what the synthesis gives away: of all records, or of one of each person, where counts are enough, else of a sample."""
+        """Return what all syntheses give away: of all records, or of one of each person, where counts are enough, else of a sample."""
+        syntheses = [open_source(file) for file in self.files]
         if self.person is None:
-            return measure_risk(self.original, open_source(self.file), self.holdout, settings, **_options(run))
+            return measure_risk(self.original, syntheses, self.holdout, settings, **_options(run))
         assert isinstance(self.original, DeclaredScan)
         people = self.original.one_row_each(hash_key(child(seed_sequence(run.seed), ONE_EACH)))
-        result = measure_risk(people, open_source(self.file), self.holdout, settings, **_options(run))
+        result = measure_risk(people, syntheses, self.holdout, settings, **_options(run))
         said = (ONE_ROW_EACH, *[HOLDOUT_ROWS] * (self.holdout is not None))
         return replace(result, about=replace(result.about, notes=(*said, *result.about.notes)))
 
     def cross_fit(self, synthesiser: Settings, settings: RiskSettings, run: RunOptions) -> CrossFit:
         """Return what models of halves of a sample of the people give away."""
-        found, sample = cross_fit_file(self.original, synthesiser, settings, person=self.person, **_options(run))
+        found, sample = cross_fit_file(self.original, synthesiser, settings, person=self.person, copies=len(self.files), **_options(run))
         crossed = _half(found)
         notes = (*crossed.about.notes, *sample.sentences)
         return replace(crossed, note=" ".join([crossed.note, *sample.sentences]), about=replace(crossed.about, sample=sample, notes=notes))

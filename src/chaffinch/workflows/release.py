@@ -29,7 +29,6 @@ from .drawn import DrawnFile, DrawnTables
 from .policy import RiskPolicy
 from .release_result import ReleaseResult
 from .running import RunOptions
-from .streaming import not_streamed
 from .synthesise import ReadSettings, Synthesis, SynthesisSettings
 from .writing import copy_paths
 
@@ -76,13 +75,6 @@ class ReleaseSettings:
         if self.attack is not None and self.attack.threshold != self.threshold:
             raise InputError(f"A release has one threshold. Got {self.threshold} for utility, {self.attack.threshold} for attacks.")
         chosen_models(self.utility.models, task="classification")
-        if self.synthesis.engine == "stream" and self.needs_memory:
-            raise not_streamed(self.needs_memory)
-
-    @property
-    def needs_memory(self) -> str:
-        """What of the settings needs all tables in memory, for a sentence; empty where nothing does."""
-        return "An attack on several syntheses together" if self.attack is not None and self.synthesis.copies > 1 else ""
 
     @property
     def threshold(self) -> int:
@@ -247,7 +239,7 @@ def run_release(
     stages = Stages(run.progress, STAGES)
     run = replace(run, progress=stages)
     stages.enter("reading")
-    with Synthesis(settings.synthesis, run, needs_memory=settings.needs_memory) as synthesis:
+    with Synthesis(settings.synthesis, run) as synthesis:
         # The synthetic table is about as large as the original, and stands beside it.
         original = synthesis.read(data, lambda schema: settings.check(schema, outside), beside=[*_paths(data), *_paths(holdout)])
         stages.enter("learning")
@@ -265,7 +257,7 @@ def run_release(
             folder = None if outputs else TemporaryDirectory(prefix="chaffinch-release-", ignore_cleanup_errors=True)
             written = tuple(outputs) if folder is None else tuple(Path(folder.name) / name for name in names)
             synthesis.draw(model, table, written)
-            drawn = DrawnFile(synthesis.coded.scan, written[0], outside.data, folder)
+            drawn = DrawnFile(synthesis.coded.scan, written, outside.data, folder)
     # The cache of codes is gone: what follows reads the files.
 
     stages.enter("measuring")

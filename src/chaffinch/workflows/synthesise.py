@@ -173,14 +173,10 @@ def charge_ledger(settings: SynthesisSettings, schema: Schema, seed: int | None)
 
 @dataclass
 class Synthesis:
-    """One run: what was read, learnt and drawn, and how long each took.
-
-    `needs_memory`: what is to be done with the tables later that needs all of their rows in memory, for a sentence; empty where nothing does.
-    """
+    """One run: what was read, learnt and drawn, and how long each took."""
 
     settings: SynthesisSettings
     run: RunOptions
-    needs_memory: str = ""
     seconds: dict[str, float] = field(default_factory=dict)
     shares: list[float] = field(default_factory=list)
     rows: int = 0
@@ -232,7 +228,7 @@ class Synthesis:
     def _read_stream(self, source: Any, check: Callable[[Schema], object], beside: Sequence[str | os.PathLike[str]]) -> CodedScan | None:
         """The original as a cache of codes, where the engine asked for or chosen is that; None where rows are to be read into memory."""
         self.choice = choose_engine(self.settings.engine, [*_paths(source), *beside], **self.settings.reading.file)
-        why = why_not_streamed(self.settings) or self.needs_memory
+        why = why_not_streamed(self.settings)
         if self.choice.stream and why:
             self.choice = replace(self.choice, engine="memory")
             self.run.observer.engine_changed(str(not_streamed(why)))
@@ -269,10 +265,9 @@ class Synthesis:
         check(schema)
         # Which engine works shows nowhere: it may be chosen by the size of the data, and the result is the same.
         self.choice = choose_engine(self.settings.engine, [*_paths(source), *beside], **reading.file)
-        why = ("A table that was prepared before" if unread is None else "") or self.needs_memory
-        if self.choice.stream and why:
+        if self.choice.stream and unread is None:
             if not self.choice.chosen:
-                raise not_streamed(why)
+                raise not_streamed("A table that was prepared before")
             self.choice = replace(self.choice, engine="memory")
         charge_ledger(self.settings, schema, self.run.seed)
         if unread is None:

@@ -21,7 +21,7 @@ from ...table.table import Table
 from .grids import CodeGrid, ColumnCoder, Ints, Numeric, Rare, column_coder
 from .key_counts import WholeCounts
 
-__all__ = ["AttackData", "AttackSide", "Missing"]
+__all__ = ["AttackData", "AttackSide", "Missing", "side_names"]
 
 Missing = Literal["level", "wildcard"]
 WAYS = {
@@ -78,7 +78,7 @@ class AttackData:
         """
         widths = dict(tolerance or {})
         _check(original, columns, {"numeric": numeric, "rare": rare, "missing": missing}, widths)
-        names = _names(len(synthetics), holdout is not None)
+        names = side_names(len(synthetics), holdout is not None)
         extra = [] if holdout is None else [holdout]
         shown = [name.replace("-", " ") for name in names[1:]]
         tables = align(original, *synthetics, *extra, names=shown)
@@ -174,7 +174,8 @@ class AttackData:
     def with_union(self, sides: Sequence[str], *, name: str) -> AttackData:
         """Return the data with a source that has the rows of several sides."""
         codes = {column: np.concatenate([self.sides[side].codes[column] for side in sides]) for column in self.grids}
-        return self._with(name, codes, sum(self.sides[side].n_rows for side in sides))
+        data = self._with(name, codes, sum(self.sides[side].n_rows for side in sides))
+        return data if self.whole is None else replace(data, whole=self.whole.with_union(sides, name=name))
 
     def with_last_as(self, name: str) -> AttackData:
         """Return the data with the last of the synthetic sides under another name: a release of another kind."""
@@ -192,7 +193,8 @@ class AttackData:
         return f"AttackData({', '.join(f'{name} {side.n_rows:,}' for name, side in self.sides.items())})"
 
 
-def _names(synthetics: int, holdout: bool) -> list[str]:
+def side_names(synthetics: int, holdout: bool) -> list[str]:
+    """Return the names of the sides that tables are, in their order."""
     many = [f"synthetic-{i}" for i in range(1, synthetics + 1)] if synthetics > 1 else ["synthetic"]
     return ["original", *many, *["holdout"] * holdout]
 

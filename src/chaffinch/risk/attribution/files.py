@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,13 +23,13 @@ from ...table.long import LongOrigin, LongTable
 from ...table.long_align import align_files
 from ...table.row_hash import choose_slice
 from ...table.scan import Scan
-from .attack_data import AttackData
+from .attack_data import AttackData, side_names
 from .grids import ColumnCoder, Ints, column_coder
 from .key_counts import WholeCounts, count_keys
 from .remote_counts import counted_there
 from .settings import RiskSettings
 
-__all__ = ["data_of_files"]
+__all__ = ["FilesAttacked", "data_of_files"]
 
 Batches = Iterator[Mapping[str, NDArray[Any]]]
 
@@ -40,25 +40,34 @@ _SAMPLE = 11
 """The random stream that the sample is chosen by; attacks have their own."""
 
 
+class FilesAttacked(NamedTuple):
+    """The data of a study of files, what the sample in them is, and the records of each side."""
+
+    data: AttackData
+    sample: SampledRecords
+    n_rows: Mapping[str, int]
+
+
 def data_of_files(
-    original: Scan | LongOrigin, synthetic: Any, holdout: Any, settings: RiskSettings, root: np.random.SeedSequence, *, progress: Progress = silent
-) -> tuple[AttackData, SampledRecords]:
-    """Return the data of a study of files, with the counts of all records, and what the sample is of.
+    original: Scan | LongOrigin, synthetics: Sequence[Any], holdout: Any, settings: RiskSettings, root: np.random.SeedSequence, *, progress: Progress = silent
+) -> FilesAttacked:
+    """Return the data of a study of files, with the counts of all records, what the sample is of, and how many records each side has.
 
     Where a missing key matches anything there are no such counts, and all attacks are of the sample.
     """
-    others = (synthetic, *([] if holdout is None else [holdout]))
+    names = side_names(len(synthetics), holdout is not None)
+    others = (*synthetics, *([] if holdout is None else [holdout]))
     if isinstance(original, LongOrigin):
         with original.beside(*others, progress=progress) as aligned:
-            return _data_of(aligned, settings, root, progress)
-    return _data_of(align_files(original, *others, progress=progress), settings, root, progress)
+            return _data_of(dict(zip(names, aligned, strict=True)), settings, root, progress)
+    aligned = align_files(original, *others, names=[name.replace("-", " ") for name in names[1:]], progress=progress)
+    return _data_of(dict(zip(names, aligned, strict=True)), settings, root, progress)
 
 
-def _data_of(aligned: Sequence[LongTable], settings: RiskSettings, root: np.random.SeedSequence, progress: Progress) -> tuple[AttackData, SampledRecords]:
-    files = dict(zip(("original", "synthetic", "holdout"), aligned, strict=False))
+def _data_of(files: Mapping[str, LongTable], settings: RiskSettings, root: np.random.SeedSequence, progress: Progress) -> FilesAttacked:
     progress("choosing a sample", -1)
     sample, chosen_by = choose_slice(files, settings.sample_rows, key=hash_key(child(root, _SAMPLE)))
-    if not sample["original"].n_rows or not sample["synthetic"].n_rows or ("holdout" in files and not sample["holdout"].n_rows):
+    if not all(table.n_rows for table in sample.values()):
         raise InputError(f"A sample of {settings.sample_rows:,} records of the largest table has none of another. Raise --sample-rows, or pass --engine memory.")
     people = [i for i, side in enumerate(files) if side in ("original", "holdout")]
     coders = {}
@@ -68,14 +77,14 @@ def _data_of(aligned: Sequence[LongTable], settings: RiskSettings, root: np.rand
             list(files.values()), name, people=people, numeric=settings.numeric, rare=settings.rare, width=settings.tolerance.get(name)
         )
     data = AttackData.of(
-        sample["original"], [sample["synthetic"]], sample.get("holdout"), columns=settings.columns, numeric=settings.numeric, rare=settings.rare,
+        sample["original"], [table for side, table in sample.items() if side.startswith("synthetic")], sample.get("holdout"), columns=settings.columns, numeric=settings.numeric, rare=settings.rare,
         tolerance=settings.tolerance, missing=settings.missing, coders=coders,
     )  # fmt: skip
-    sampled = SampledRecords.of(sample, files, chosen_by, settings.threshold)
+    sampled, n_rows = SampledRecords.of(sample, files, chosen_by, settings.threshold), {side: table.n_rows for side, table in files.items()}
     if settings.missing == "wildcard" or not settings.keys:
-        return data, sampled
+        return FilesAttacked(data, sampled, n_rows)
     progress("counting keys and values", -1)
-    return replace(data, whole=_counted(files, coders, settings, root)), sampled
+    return FilesAttacked(replace(data, whole=_counted(files, coders, settings, root)), sampled, n_rows)
 
 
 def _counted(files: Mapping[str, LongTable], coders: Mapping[str, ColumnCoder], settings: RiskSettings, root: np.random.SeedSequence) -> WholeCounts:
@@ -95,7 +104,7 @@ def _counted(files: Mapping[str, LongTable], coders: Mapping[str, ColumnCoder], 
     for side, table in files.items():
         count(side, ({name: coders[name].code(part) for name in columns} for part in table.parts(columns)))
     whole = WholeCounts(cells, n_rows)
-    drawn = files["synthetic"].n_rows
+    drawn = next(table.n_rows for side, table in files.items() if side.startswith("synthetic"))
     singles = {name: whole.column("original", name) for name in columns}
     count("marginals", _independent({name: (one.codes[0], one.counts) for name, one in singles.items()}, drawn, generator(child(root, 1))))
     if settings.label is not None:

@@ -71,6 +71,22 @@ class WholeCounts:
         codes = tuple(np.concatenate(columns) for columns in zip(*(part.codes for part in parts), strict=True))
         return KeyCounts((*keys, sensitive), codes, np.concatenate([part.counts for part in parts]))
 
+    def with_union(self, sides: Sequence[str], *, name: str) -> WholeCounts:
+        """Return the counts with a side that has the records of several.
+
+        Examples
+        --------
+        >>> one = KeyCounts(("a",), (np.array([0, 1]),), np.array([2, 3]))
+        >>> both = WholeCounts({("x", "a"): one, ("y", "a"): one}, {"x": 5, "y": 5}).with_union(["x", "y"], name="z")
+        >>> both.cells["z", "a"].counts.tolist(), both.n_rows["z"]
+        ([4, 6], 10)
+        """
+        cells = dict(self.cells)
+        for wanted in dict.fromkeys(sensitive for _, sensitive in self.cells):
+            columns = self.cells[sides[0], wanted].columns
+            cells[name, wanted] = self.of(sides, columns[:-1], wanted).of(columns)
+        return WholeCounts(cells, {**self.n_rows, name: sum(self.n_rows[side] for side in sides)})
+
     def column(self, side: str, name: str) -> KeyCounts:
         """Return the counts of one column of a side."""
         return next(cells.of([name]) for (own, _), cells in self.cells.items() if own == side and name in cells.columns)

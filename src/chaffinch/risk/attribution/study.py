@@ -41,6 +41,7 @@ from .result import AttackedTable, RiskAbout, RiskResult
 from .run import Run
 from .settings import RiskSettings
 from .tcap import Convention
+from .together import Together
 from .verdict import coarse_sentence
 
 __all__ = ["ONE_ROW_EACH", "about_risk", "attacked_data", "measure_risk", "people_of", "risk", "without_small"]
@@ -155,11 +156,7 @@ def measure_risk(
     drawn = [] if model is None else [_drawn(model, source.n_rows, child(root, 7))]
     data = attacked_data(source, several, holdout, settings, root, further=drawn)
     run, attacks, family = _attacked(data, questions, settings, root, threads, progress)
-    joint = None
-    if len(several) + len(drawn) > 1:
-        progress("attacking releases together", 0.0)
-        pool = pool_of(data, questions, settings, child(root, 8), alone=run.trials, threads=threads)
-        joint = together(pool, child(root, 9), resamples=settings.resamples, threshold=settings.threshold, threads=threads)
+    joint = _together(data, questions, settings, root, run, threads, progress) if len(several) + len(drawn) > 1 else None
 
     sizes = {name: side.n_rows for name, side in data.sides.items()}
     about = about_risk(
@@ -191,34 +188,46 @@ def _measured_files(
     original: Scan | LongOrigin, names: Sequence[str], several: Sequence[Any], holdout: Any, settings: RiskSettings, model: Any, seed: Seed,
     root: np.random.SeedSequence, threads: int | None, progress: Progress,
 ) -> RiskResult:  # fmt: skip
-    """Return what a synthetic file gives away: counts of all records, and a sample for the rest."""
-    if len(several) > 1 or model is not None:
-        raise InputError("Several releases, or a model beside them, are attacked in memory: pass --engine memory, or attack one synthetic file at a time.")
+    """Return what synthetic files give away: counts of all records, and a sample for the rest."""
+    if model is not None:
+        raise InputError("A model beside a release is attacked in memory: pass --engine memory, or attack the synthetic files alone.")
+    if len(several) > 1 and isinstance(original, LongOrigin):
+        raise InputError("Several releases are attacked together where their rows are read here: name one synthetic table, or copy the tables and pass --engine stream.")
     settings.check(original.schema)
     progress = giving_back(progress)
     questions = settings.questions(child(root, 0))
-    data, sample = data_of_files(original, several[0], holdout, settings, root, progress=progress)
+    data, sample, rows = data_of_files(original, several, holdout, settings, root, progress=progress)
     data = with_references(data, settings, root)
     run, attacks, family = _attacked(data, questions, settings, root, threads, progress)
     attacks = tuple(replace(attack, records=attack.records or "sample") for attack in attacks)
     tests = run.tested(family, settings.threshold)
-    sample = _saying(sample, attacks, tests)
+    joint = _together(data, questions, settings, root, run, threads, progress) if len(several) > 1 else None
+    sample = _saying(sample, attacks, tests, joint)
     about = about_risk(
-        settings, questions, seed, original=0, synthetic=[0], holdout=None if holdout is None else 0, data=data, notes=(*sample.sentences, ONE_SYNTHESIS)
-    )
-    rows = {side: AttackedTable(n) for side, n in (("original", sample.of_original), ("synthetic", sample.of_synthetic), ("holdout", sample.of_holdout))}
-    about = replace(
-        about, original=rows["original"], synthetic=(rows["synthetic"],), holdout=None if holdout is None else rows["holdout"], sample=sample
-    )
+        settings, questions, seed, original=rows["original"], synthetic=[rows[name] for name in data.synthetics], holdout=rows.get("holdout"), data=data,
+        notes=(*sample.sentences, *[ONE_SYNTHESIS] * (len(several) == 1)),
+    )  # fmt: skip
+    about = replace(about, sample=sample)
     exposure = _exposure(data, questions, settings.threshold, settings.tolerance, slices=sample.chosen_by == "values")
     if sample.chosen_by == "place" and not sample.whole:
         exposure["memorisation"] = None  # copies are not in a sample by place where the people are
     exposure["secrets"] = {"records": "a sample: rows are numbered within it", **exposure["secrets"]}
-    result = RiskResult(about=about, attacks=attacks, family=family, memorisation_tests=tests, run=RunFacts(seconds=run.seconds), **exposure)
+    result = RiskResult(
+        about=about, attacks=attacks, family=family, memorisation_tests=tests, together=joint, run=RunFacts(seconds=run.seconds), **exposure
+    )
     return without_small(result.named(original=None, synthetic=names) if names else result, settings.threshold)
 
 
-def _saying(sample: SampledRecords, attacks: Sequence[Attack], tests: Sequence[MemorisationFinding]) -> SampledRecords:
+def _together(
+    data: AttackData, questions: Sequence[Question], settings: RiskSettings, root: np.random.SeedSequence, run: Run, threads: int | None, progress: Progress
+) -> Together:
+    """Return what several releases tell together."""
+    progress("attacking releases together", 0.0)
+    pool = pool_of(data, questions, settings, child(root, 8), alone=run.trials, threads=threads)
+    return together(pool, child(root, 9), resamples=settings.resamples, threshold=settings.threshold, threads=threads)
+
+
+def _saying(sample: SampledRecords, attacks: Sequence[Attack], tests: Sequence[MemorisationFinding], joint: Together | None) -> SampledRecords:
     """Return a sample with sentences that say which figures are of all records, which of it, and what it may miss."""
     titles: dict[str, list[str]] = {"all": [], "sample": []}
     for attack in attacks:
@@ -226,6 +235,7 @@ def _saying(sample: SampledRecords, attacks: Sequence[Attack], tests: Sequence[M
     whole, some = (list(dict.fromkeys(titles[of])) for of in ("all", "sample"))
     some += ["memorisation tests, equal rows"] if tests else []
     some += ["intervals, excesses and p-values"] if attacks else []
+    some += ["what the releases tell together"] if joint is not None else []
     return sample.saying(whole, some, THIN, LUMPY if sample.chosen_by == "place" and tests else "")
 
 
