@@ -42,13 +42,13 @@ def resolve(schema: Schema, clique: Sequence[str]) -> list[int]:
     """Return the positions of a clique's columns among the modelled ones; raise for unknown or repeated names."""
     if isinstance(clique, str):
         raise InputError(f"A clique is a list of column names. Got the text '{clique}': write ('{clique}',).")
-    names = schema.names
+    places = schema.places
     for name in clique:
-        if name not in names:
-            raise unknown_name("column", name, names)
+        if name not in places:
+            raise unknown_name("column", name, schema.names)
     if len(set(clique)) != len(clique):
         raise InputError(f"A clique names each column once. Got {', '.join(clique)}.")
-    return [names.index(name) for name in clique]
+    return [places[name] for name in clique]
 
 
 class _DenseJob:

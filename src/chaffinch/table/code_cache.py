@@ -69,14 +69,16 @@ class CodeLayout:
     def of(cls, *schemas: Schema) -> CodeLayout:
         """Return the layout for schemas of one source."""
         columns: list[Column] = []
+        by_name: dict[str, list[int]] = {}
         views = []
         for schema in schemas:
             view = []
             for column in schema.modelled:
-                same = (i for i, stored in enumerate(columns) if stored.name == column.name and same_codes(stored.codec, column.codec))
-                place = next(same, len(columns))
+                stored = by_name.setdefault(column.name, [])
+                place = next((i for i in stored if same_codes(columns[i].codec, column.codec)), len(columns))
                 if place == len(columns):
                     columns.append(column)
+                    stored.append(place)
                 view.append(place)
             views.append(tuple(view))
         return cls(tuple(columns), tuple(views))

@@ -107,9 +107,9 @@ def _finer_column(column: Column, profile: Profile, rare_below: int) -> Column:
 
 def on_codes_of(table: Table, schema: Schema, names: Collection[str]) -> Table:
     """Return a table with some numeric columns on the codes of another schema of the same columns; all others must have them already."""
-    arrays, columns = [], list[Column]()
+    arrays, columns, wanted = [], list[Column](), set(names)
     for column in table.schema:
-        if column.modelled and column.name in names and not same_codes(column.codec, schema[column.name].codec):
+        if column.modelled and column.name in wanted and not same_codes(column.codec, schema[column.name].codec):
             if not isinstance(column.codec, Intervals) or not isinstance(schema[column.name].codec, Intervals):
                 raise InputError(
                     f"Column '{column.name}' has other codes in this table than in the model. Read it with the model's schema: "

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Literal, get_args
@@ -262,8 +263,8 @@ class Schema:
     functions: tuple[FunctionMap, ...] = field(default=(), compare=False, repr=False)
 
     def __post_init__(self) -> None:
-        names = [column.name for column in self.columns]
-        if double := sorted({name for name in names if names.count(name) > 1}):
+        times = Counter(column.name for column in self.columns)
+        if double := sorted(name for name, n in times.items() if n > 1):
             raise SchemaError(f"Column names must be distinct. Twice or more: {listed(double)}.")
         if not self.columns:
             raise SchemaError("A schema needs at least one column.")
@@ -283,10 +284,14 @@ class Schema:
         return iter(self.columns)
 
     def __getitem__(self, name: str) -> Column:
-        for column in self.columns:
-            if column.name == name:
-                return column
-        raise unknown_name("column", name, (column.name for column in self.columns))
+        column = self._by_name.get(name)
+        if column is None:
+            raise unknown_name("column", name, (column.name for column in self.columns))
+        return column
+
+    @cached_property
+    def _by_name(self) -> dict[str, Column]:
+        return {column.name: column for column in self.columns}
 
     @cached_property
     def modelled(self) -> tuple[Column, ...]:
@@ -297,6 +302,11 @@ class Schema:
     def names(self) -> tuple[str, ...]:
         """The names of the modelled columns, in the order of their codes."""
         return tuple(column.name for column in self.modelled)
+
+    @cached_property
+    def places(self) -> Mapping[str, int]:
+        """Where each modelled column stands among these, by its name."""
+        return {name: place for place, name in enumerate(self.names)}
 
     @cached_property
     def sizes(self) -> tuple[int, ...]:

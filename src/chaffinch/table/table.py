@@ -107,7 +107,7 @@ class Table:
         arrays: dict[str, pa.Array] = {}
         for column in schema:
             if column.modelled:
-                arrays[column.name] = decode_column(column, coded[schema.names.index(column.name)], rng)
+                arrays[column.name] = decode_column(column, coded[schema.places[column.name]], rng)
             elif column.written:
                 arrays[column.name] = _new_values(column, first_row, coded.n_rows, key, rng)
         return cls.from_arrays(schema, arrays, coded, like=like)
@@ -180,9 +180,9 @@ class Table:
     def code(self, name: str) -> NDArray[np.unsignedinteger[Any]]:
         """Return the codes of one column."""
         self.schema[name]
-        if name not in self.schema.names:
+        if name not in self.schema.places:
             raise InputError(f"Column '{name}' has no codes: it is {self.schema[name].kind}.")
-        return self.codes[self.schema.names.index(name)]
+        return self.codes[self.schema.places[name]]
 
     def take(self, rows: NDArray[np.int64]) -> Table:
         """Return a table of the chosen rows, in the order given. A declared number of rows becomes theirs."""
