@@ -46,13 +46,13 @@ def test_codes_come_back_in_blocks_of_equal_length(coded, monkeypatch, seed, n, 
 
 
 def test_blocks_and_files_of_wide_tables_have_fewer_rows(coded, tmp_path, monkeypatch):
-    """What is mapped at a time is bounded in bytes, whatever the columns: 32 MiB a block, 128 MiB a file, but for the least rows of a block."""
+    """What is mapped at a time is bounded in bytes, whatever the columns: 32 MiB a block, 64 MiB a file, but for the least rows of a block."""
     for d in (1, 15, 40, 100, 1_000, 5_000):
         layout = CodeLayout.of(coded(np.zeros((d, 1), dtype=int), [2] * d).schema)
         assert layout.row_bytes == d
         assert layout.block_rows == min(1 << 20, max(1 << 12, (1 << 25) // d))
         assert layout.block_rows * d <= max(1 << 25, d << 12)
-        assert layout.file_rows * d <= max(1 << 27, layout.block_rows * d)
+        assert layout.file_rows * d <= max(1 << 26, layout.block_rows * d)
     monkeypatch.setattr(code_cache, "BLOCK_BYTES", 160)
     monkeypatch.setattr(code_cache, "FILE_BYTES", 400)
     monkeypatch.setattr(code_cache, "FEWEST_ROWS", 4)

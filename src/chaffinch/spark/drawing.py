@@ -55,7 +55,7 @@ class DrawRows:
 def draw(model: FittedModel, n_rows: int | None = None, *, seed: Seed = None, session: Any = None, partitions: int | None = None) -> Any:
     """Return a Spark DataFrame of new rows, drawn when it is written or counted: those of `model.sample(n_rows, seed=seed)`, in any number of partitions.
 
-    `session`: the active one unless given. `partitions`: one for each batch of rows at most, 65,536 or, of more than 128 columns, fewer, and as many as Spark likes unless given. The order of rows is
+    `session`: the active one unless given. `partitions`: one for each batch of rows at most, 65,536 or, of more than 64 columns, fewer, and as many as Spark likes unless given. The order of rows is
     that of partitions. Each action on the frame draws anew, and the same.
     """
     session = current_session(session)

@@ -34,8 +34,8 @@ if TYPE_CHECKING:
 
 __all__ = ["BATCH_ROWS", "Draw", "FittedModel", "Given", "batch_rows", "joined", "made_up_key", "whole_rows"]
 
-BATCH_ROWS, BATCH_CELLS, LEAST_ROWS = 1 << 16, 1 << 23, 1 << 10
-"""Rows drawn at a time; the cells of these, which tables of more than 128 columns reach with fewer; and the rows below which these do not matter."""
+BATCH_ROWS, BATCH_CELLS, LEAST_ROWS = 1 << 16, 1 << 22, 1 << 10
+"""Rows drawn at a time; the cells of these, which tables of more than 64 columns reach with fewer; and the rows below which these do not matter."""
 
 WIDE = 100
 """Columns from which on a batch takes so much memory that fewer are held."""
@@ -55,8 +55,8 @@ def batch_rows(n_columns: int) -> int:
 
     Examples
     --------
-    >>> batch_rows(15), batch_rows(128), batch_rows(1000)
-    (65536, 65536, 8192)
+    >>> batch_rows(15), batch_rows(64), batch_rows(1000)
+    (65536, 65536, 4096)
     """
     rows = BATCH_ROWS
     while rows > LEAST_ROWS and rows * n_columns > BATCH_CELLS:

@@ -49,7 +49,7 @@ BLOCK_ROWS, BLOCK_BYTES, FEWEST_ROWS = 1 << 20, 1 << 25, 1 << 12
 PREFIX = "chaffinch-codes-"
 """How the names of temporary folders of codes begin."""
 
-FILE_ROWS, FILE_BYTES = 1 << 22, 1 << 27
+FILE_ROWS, FILE_BYTES = 1 << 22, 1 << 26
 """Rows of a file, and its bytes, which wide tables reach with fewer: it is mapped as a whole, and let go when the next one is."""
 
 _FIELDS = pa.schema([("rows", pa.int64()), *((f"codes{8 * np.dtype(width).itemsize}", pa.large_binary()) for width in WIDTHS)])

@@ -127,7 +127,10 @@ class TextGuess:
 
     def _add_codes(self, words: pa.Array, counts: NDArray[np.int64], number: NDArray[np.bool_]) -> None:
         """Count the words that only codes have: digits beside letters or dashes (A17, 10-B), digits after a zero (00772)."""
-        code = ~number & _matches(words, _CODE) & _matches(words, "[0-9]")
+        code = ~number
+        for pattern in ("[0-9]", _CODE):  # the second takes long to make ready: most columns need not
+            if code.any():
+                code &= _matches(words, pattern)
         self.n_code += int(counts[code].sum())
         _collect(self.codes, words, code, _MOST_CODES)
         digits = _matches(words, "^[0-9]+$")

@@ -33,6 +33,9 @@ from .trees.table import TreeSampler, TreeTable
 
 __all__ = ["BayesNetModel", "FitSummary"]
 
+MOST_KEPT = 1 << 23
+"""Weights of all trees together up to which their running sums, 8 bytes each, are kept from batch to batch: of many columns they are worked out anew."""
+
 
 @dataclass(frozen=True)
 class FitSummary:
@@ -263,7 +266,8 @@ class BayesNetModel(FittedModel):
 
     @cached_property
     def _samplers(self) -> tuple[Sampler | TreeSampler, ...]:
-        return tuple(table.sampler() if isinstance(table, TreeTable) else Sampler(table) for table in self.tables)
+        few = sum(len(table.weights) for table in self.tables if isinstance(table, TreeTable)) <= MOST_KEPT
+        return tuple(table.sampler(kept=few) if isinstance(table, TreeTable) else Sampler(table) for table in self.tables)
 
     def draw_codes(
         self,

@@ -103,3 +103,14 @@ def test_given_values_are_drawn_exactly():
     for name in model.network.order[:-1]:
         shares = [one[name].value_counts(normalize=True) for one in (given, free)]
         assert abs(shares[0] - shares[1]).max() < 0.03
+
+
+def test_running_sums_that_are_not_kept_draw_the_same(data, monkeypatch):
+    table = chaffinch.read(data / "cmc.csv")
+    model = chaffinch.BayesNet().fit(table, seed=1)
+    want = model.sample(500, seed=2)
+    monkeypatch.setattr("chaffinch.synth.bayesnet.model.MOST_KEPT", 10)
+    again = chaffinch.BayesNet().fit(table, seed=1)
+    assert again.sample(500, seed=2).data.equals(want.data)
+    assert not any(sampler.kept for sampler in again._samplers)
+    assert all(sampler.kept for sampler in model._samplers)

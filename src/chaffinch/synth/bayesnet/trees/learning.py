@@ -50,6 +50,13 @@ def learn_trees(
     counter: RowCounter, order: Sequence[str], candidates: Mapping[str, Sequence[str]], required: Mapping[str, Sequence[str]], settings: TreeSettings
 ) -> tuple[TreeTable, ...]:
     """Return the tree of each column of an order; `candidates` are what each may split, `required` what each has as a parent at any rate."""
+    return tuple(_filled(_grown(counter, order, candidates, required, settings), counter))
+
+
+def _grown(
+    counter: RowCounter, order: Sequence[str], candidates: Mapping[str, Sequence[str]], required: Mapping[str, Sequence[str]], settings: TreeSettings
+) -> list[TreeTable]:
+    """The trees without counts. The sample of codes is let go with them: of many columns it is large."""
     schema = counter.schema
     number, sizes_of = {name: j for j, name in enumerate(schema.names)}, schema.sizes
     codes, weights = _sample(counter)
@@ -69,8 +76,7 @@ def learn_trees(
         grown = grow(x, own, weights, known, sizes, ordered, about, must, settings.least, settings.parents, settings.price, settings.naming)
         return _shape(name, schema, candidates[name], required[name], grown, settings.smoothing)
 
-    trees = thread_map(learnt, list(order), threads=getattr(counter, "threads", None))
-    return tuple(_filled(trees, counter))
+    return thread_map(learnt, list(order), threads=getattr(counter, "threads", None))
 
 
 def _is_ordered(column: Column) -> bool:

@@ -123,9 +123,9 @@ class TreeTable:
             bound[node] = (weight[node] + a * p) / (self.totals[node] + a)
         return float(min(bound[self.splits < 0].max(), 1.0))
 
-    def sampler(self) -> TreeSampler:
-        """Return what draws from it."""
-        return TreeSampler(self)
+    def sampler(self, *, kept: bool = True) -> TreeSampler:
+        """Return what draws from it; `kept`: whether it keeps running sums, of as many numbers as the tree has weights, from batch to batch."""
+        return TreeSampler(self, kept)
 
 
 @dataclass(frozen=True, eq=False)
@@ -133,9 +133,13 @@ class TreeSampler:
     """A tree laid out for drawing."""
 
     table: TreeTable
+    kept: bool = True
 
     @cached_property
-    def _cumulated(self) -> NDArray[np.float64]:
+    def _kept_sums(self) -> NDArray[np.float64]:
+        return self._running_sums()
+
+    def _running_sums(self) -> NDArray[np.float64]:
         table = self.table
         whole = np.cumsum(table.weights)
         before = np.concatenate([[0.0], whole])[table.starts[:-1]]
@@ -146,7 +150,8 @@ class TreeSampler:
         table = self.table
         out = np.empty(len(uniform), dtype=np.uint32)
         leaves = table.leaves(parents, len(uniform))
-        _draw(out, leaves, uniform, table.above, float(table.smoothing), table.starts, table.codes, self._cumulated, table.totals)
+        sums = self._kept_sums if self.kept else self._running_sums()
+        _draw(out, leaves, uniform, table.above, float(table.smoothing), table.starts, table.codes, sums, table.totals)
         return out
 
     def draw_systematic(
