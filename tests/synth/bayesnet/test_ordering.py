@@ -159,6 +159,52 @@ def test_columns_that_no_choice_hangs_on_are_passed_by_unasked(seed):
     assert (orders[0] != start).any()
 
 
+def step_by_step(order, block, sets, values):
+    """The climb as it reads: each column exchanged with its neighbours one by one, all that hangs on it weighed anew, and back; then to the best place."""
+    d = len(order)
+
+    def total(order):
+        place = {column: i for i, column in enumerate(order)}
+        best = (next((v for some, v in zip(sets[c], values[c], strict=True) if all(place[p] < place[c] for p in some if p >= 0)), -1e9) for c in range(d))
+        return sum(best)
+
+    improved = True
+    while improved:
+        improved = False
+        for column in range(d):
+            start, now = order.index(column), total(order)
+            best_gain, best = 1e-9, order
+            for step in (-1, 1):
+                trial, at = list(order), start
+                while 0 <= at + step < d and block[trial[at + step]] == block[column]:
+                    trial[at], trial[at + step] = trial[at + step], trial[at]
+                    at += step
+                    if (gain := total(trial) - now) > best_gain + 1e-12:
+                        best_gain, best = gain, list(trial)
+            improved = improved or best is not order
+            order = best
+    return order
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_the_climb_is_the_one_that_takes_every_step(seed):
+    """Values are multiples of 1/1024: sums of them are exact, and equal gains equal."""
+    rng = np.random.default_rng(seed)
+    d, n = 14, 9
+    sets, values, near = np.full((d, n, 2), -1), np.full((d, n), -np.inf), np.zeros((d, d), dtype=bool)
+    for child in range(d):
+        for row in range(n - 1):
+            some = rng.choice(np.delete(np.arange(d), child), rng.integers(1, 3), replace=False)
+            sets[child, row, : some.size] = some
+            near[child, some] = True
+        values[child] = [*np.sort(rng.integers(1, 1024, n - 1) / 1024)[::-1], 0.0]
+    block = np.repeat([0, 1], [5, 9]) if seed % 2 else np.zeros(d, dtype=np.int64)
+    order = np.concatenate([rng.permutation(np.flatnonzero(block == b)) for b in np.unique(block)])
+    want = step_by_step(order.tolist(), block, sets.tolist(), values.tolist())
+    ordering._climb(order, block, sets, values, near, False)
+    assert order.tolist() == want
+
+
 BUNDLED = [
     "adult_train.parquet",
     "adult_test.parquet",

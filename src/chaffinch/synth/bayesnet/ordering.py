@@ -227,54 +227,82 @@ def _worth(child, place, sets, values):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def _moved(order, place, at, step):  # type: ignore[no-untyped-def]
-    """Exchange a column with its neighbour, and return that."""
-    column, other = order[at], order[at + step]
-    order[at], order[at + step] = other, column
-    place[other], place[column] = at, at + step
-    return other
+def _links(near):  # type: ignore[no-untyped-def]
+    """Return, one column after the other, those on whose place its choice hangs or that hang on its own, and where each column's begin."""
+    d = near.shape[0]
+    starts = np.zeros(d + 1, dtype=np.int64)
+    for column in range(d):
+        starts[column + 1] = starts[column]
+        for other in range(d):
+            starts[column + 1] += other != column and (near[column, other] or near[other, column])
+    linked = np.empty(starts[d], dtype=np.int64)
+    for column in range(d):
+        at = starts[column]
+        for other in range(d):
+            if other != column and (near[column, other] or near[other, column]):
+                linked[at] = other
+                at += 1
+    return starts, linked
 
 
 @compiled
 def _climb(order, block, sets, values, near, fixed):  # type: ignore[no-untyped-def]
-    """Move single columns to their best place, in turn, until none gains; return the total. Changes `order`."""
+    """Move single columns to their best place, in turn, until none gains; return the total. Changes `order`.
+
+    A column is tried behind, or before, each of those only that it has to do with: passing others changes nothing. Places are twice their number while it is tried,
+    so that there is room between two.
+    """
     d = order.size
     place = np.empty(d, dtype=np.int64)
     for i in range(d):
-        place[order[i]] = i
+        place[order[i]] = 2 * i
     worth = np.empty(d)
     for child in range(d):
         worth[child] = _worth(child, place, sets, values)
+    starts, linked = _links(near)
     improved = not fixed
     while improved:
         improved = False
         for column in range(d):
-            start = place[column]
+            start, n = place[column] // 2, 0
+            some = np.empty(starts[column + 1] - starts[column], dtype=np.int64)
+            for k in range(starts[column], starts[column + 1]):
+                if block[linked[k]] == block[column]:
+                    some[n] = place[linked[k]] // 2
+                    n += 1
+            spots = np.sort(some[:n])
+            before = np.searchsorted(spots, start)
             best_gain, best_place = 1e-9, start
             for step in (-1, 1):
-                gain, at = 0.0, start
-                trial = worth.copy()
-                while 0 <= at + step < d and block[order[at + step]] == block[column]:
-                    other = _moved(order, place, at, step)
-                    for moved, passed in ((column, other), (other, column)):
-                        if near[moved, passed]:
-                            new = _worth(moved, place, sets, values)
-                            gain += new - trial[moved]
-                            trial[moved] = new
-                    at += step
+                gain, own = 0.0, worth[column]
+                k = before - 1 if step < 0 else before
+                while 0 <= k < n:
+                    other = order[spots[k]]
+                    place[column] = 2 * spots[k] + step
+                    if near[column, other]:
+                        new = _worth(column, place, sets, values)
+                        gain += new - own
+                        own = new
+                    if near[other, column]:
+                        gain += _worth(other, place, sets, values) - worth[other]
                     if gain > best_gain:
-                        best_gain, best_place = gain, at
-                while at != start:  # back to where it was
-                    _moved(order, place, at, -step)
-                    at -= step
+                        best_gain, best_place = gain, spots[k]
+                    k += step
+                place[column] = 2 * start
             if best_place != start:
                 step = 1 if best_place > start else -1
                 at = start
                 while at != best_place:
-                    other = _moved(order, place, at, step)
+                    order[at] = order[at + step]
+                    place[order[at]] = 2 * at
+                    at += step
+                order[best_place], place[column] = column, 2 * best_place
+                k = before - 1 if step < 0 else before
+                while 0 <= k < n and (spots[k] - best_place) * step <= 0:
+                    other = order[spots[k] - step]  # passed: it stands one nearer to where the column came from
                     if near[other, column]:
                         worth[other] = _worth(other, place, sets, values)
-                    at += step
+                    k += step
                 worth[column] = _worth(column, place, sets, values)
                 improved = True
     return worth.sum()
