@@ -129,7 +129,21 @@ def test_a_file_that_changes_between_passes_is_refused(tmp_path, monkeypatch):
     assert [path.name for path in tmp_path.iterdir()] == ["t.parquet"]
 
 
-def test_a_cache_has_no_weights(tmp_path):
-    table = pa.table({"a": ["x", "y"] * 50, "w": [1.5, 2.5] * 50})
-    with coded_scan(table, folder=tmp_path) as coded, pytest.raises(InputError, match="have no weights"):
-        list(coded.batches(weight="w"))
+def test_a_cache_knows_the_weights_that_it_was_made_with(tmp_path):
+    """By hand: weights of 1 and 3 add up to 200 and their squares to 500, so they tell as much as 80 records, and each is two fifths of what it was."""
+    table = pa.table({"a": ["x", "y"] * 50, "w": [1.0, 3.0] * 50})
+    with coded_scan(table, folder=tmp_path) as coded:
+        assert coded.weight is None
+        with pytest.raises(InputError, match="are not counted by 'w': make the cache with it"):
+            list(coded.batches(weight="w"))
+    with coded_scan(table, weight="w", folder=tmp_path) as coded:
+        assert coded.weight == "w"
+        assert coded.schema["w"].size == 1
+        assert coded.scan.schema["w"].size > 1
+        (batch,) = coded.batches(weight="w")
+        np.testing.assert_allclose(batch.weights, [0.4, 1.2] * 50, rtol=1e-15)
+        counter = StreamCounter(coded, weight="w")
+        assert counter.total == 80.0
+        np.testing.assert_allclose(counter.marginals([("a",)])[0].counts, [20.0, 60.0], rtol=1e-14)
+        assert coded.finer().schema["w"].size == 1
+    assert list(tmp_path.iterdir()) == []

@@ -1,11 +1,17 @@
 """Survey weights in tables."""
 
+import itertools
+
 import numpy as np
 import pyarrow as pa
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import chaffinch
-from chaffinch.table.weights import effective_rows, with_constant_weight, with_weight, without_weight
+from chaffinch.errors import InputError
+from chaffinch.table import weights as module
+from chaffinch.table.weights import effective_rows, weight_sums, with_constant_weight, with_weight, without_weight
 
 
 def survey(n: int = 400, seed: int = 0) -> pa.Table:
@@ -57,3 +63,27 @@ def test_left_out():
     table = without_weight(with_weight(chaffinch.read(survey()), "w"))
     assert table.schema.names == ("sex", "ill")
     assert without_weight(table) is table
+
+
+@settings(max_examples=60, deadline=None)
+@given(weights=st.lists(st.floats(0, 1e9), max_size=40), cuts=st.lists(st.integers(0, 40), max_size=5), block=st.integers(1, 9))
+def test_sums_are_the_same_to_the_last_bit_however_weights_are_cut(weights, cuts, block):
+    """And right: to what exact fractions say."""
+    from fractions import Fraction
+
+    every = np.array(weights, dtype=np.float64)
+    ends = [0, *sorted(min(cut, len(every)) for cut in cuts), len(every)]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(module, "SUMMED", block)
+        whole = weight_sums([every])
+        assert weight_sums(every[a:b] for a, b in itertools.pairwise(ends)) == whole
+    assert whole.n_rows == len(weights)
+    assert whole.total == pytest.approx(float(sum(map(Fraction, weights))), rel=1e-14)
+    assert whole.squares == pytest.approx(float(sum(Fraction(w) ** 2 for w in weights)), rel=1e-14)
+    if whole.squares > 0:
+        assert whole.total * whole.scale == pytest.approx(whole.effective_rows, rel=1e-14)
+
+
+def test_weights_of_nothing_are_no_weights():
+    with pytest.raises(InputError, match="Column 'w' cannot be a weight: its values add up to 0"):
+        weight_sums([np.zeros(5)]).mean_of("w")

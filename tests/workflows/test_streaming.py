@@ -17,7 +17,7 @@ import pytest
 
 from chaffinch.counts import coded
 from chaffinch.counts.coded import coded_scan
-from chaffinch.table import engine
+from chaffinch.table import code_cache, engine
 from chaffinch.table.formats import parquet, tolerant_text
 
 
@@ -75,6 +75,66 @@ def test_engines_write_the_same_bytes_of_a_wide_table(run_here, tmp_path, monkey
         written[name] = (out.read_bytes(), model.read_bytes(), json.loads(account.read_text())["network"])
     assert written["memory"] == written["stream"]
     assert len(written["memory"][2]["edges"]) > 100
+
+
+@pytest.mark.parametrize("method", ["bayesnet", "bayesnet:conditionals=tables", "independent"])
+@pytest.mark.parametrize("how", ["option", "role", "keep"])
+def test_records_with_weights_are_counted_batch_by_batch(run_here, people, tmp_path, monkeypatch, method, how):
+    """The same bytes: sums of weights are made row by row, whatever the batches and blocks, also of weights that no two are equal of."""
+    if how == "keep" and method != "bayesnet":
+        pytest.skip("keep completes rows by a network")
+    monkeypatch.setattr(code_cache, "BLOCK_ROWS", 1_000)
+    monkeypatch.setattr(code_cache, "FEWEST_ROWS", 1_000)
+    schema = tmp_path / "weights.toml"
+    schema.write_text('format = "chaffinch-schema"\nversion = 1\n[columns.cost]\nrole = "weight"\n')
+    options = {"option": ["--weight", "cost"], "role": ["--schema", schema], "keep": ["--weight", "cost", "--keep", "sex,age"]}[how]
+    written = {}
+    for name in ("memory", "stream"):
+        out, model, account = (tmp_path / f"{name}.{end}" for end in ("csv", "model", "json"))
+        done = run_here("synth", people, "-o", out, "--engine", name, "--method", method, "--seed", 4, "--model", model, "--json", account, *options)
+        assert done.code == 0, done.err
+        told = json.loads(account.read_text())
+        assert told.pop("run")["engine"] == name
+        written[name] = (out.read_bytes(), model.read_bytes(), told)
+    assert written["memory"] == written["stream"]
+    assert "records are counted by it" in json.dumps(written["stream"][2]["notes"][-1])
+    costs = {line.rpartition(",")[2] for line in written["stream"][0].decode().splitlines()[1:]}
+    assert how == "keep" or len(costs) == 1  # the mean
+    assert list((tmp_path / "tmp").iterdir()) == []
+
+
+def test_what_is_no_weight_is_refused_as_in_memory(run_here, tmp_path, monkeypatch):
+    (tmp_path / "tmp").mkdir()
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "tmp"))
+    rng = np.random.default_rng(1)
+    for name, weights in {"negative": rng.normal(size=500), "nothing": np.zeros(500)}.items():
+        pq.write_table(pa.table({"sex": ["f", "m"] * 250, "x": rng.integers(0, 9, 500), "w": weights}), tmp_path / f"{name}.parquet")
+    for source, column in (("negative", "w"), ("nothing", "w"), ("nothing", "sex"), ("nothing", "nobody")):
+        said = []
+        for name in ("memory", "stream"):
+            done = run_here("synth", tmp_path / f"{source}.parquet", "-o", tmp_path / "o.csv", "--engine", name, "--weight", column, "--seed", 1)
+            assert done.code == 2
+            said.append(done.err.splitlines()[-1])  # memory has said what it read by then
+        assert said[0] == said[1]
+    assert not (tmp_path / "o.csv").exists()
+    assert list((tmp_path / "tmp").iterdir()) == []
+
+
+def test_a_release_with_weights_is_measured_in_memory_and_auto_says_so(run_here, people, tmp_path, monkeypatch):
+    done = run_here("release", people, "-o", tmp_path / "out", "--engine", "stream", "--weight", "cost", "--measures", "tvd")
+    assert done.code == 2
+    assert "Measuring records by their weights needs all rows in memory: use --engine memory." in done.err
+    schema = tmp_path / "weights.toml"
+    schema.write_text('format = "chaffinch-schema"\nversion = 1\n[columns.cost]\nrole = "weight"\n')
+    done = run_here("release", people, "-o", tmp_path / "out", "--engine", "stream", "--schema", schema, "--measures", "tvd")
+    assert done.code == 2
+    assert "Measuring records by their weights needs all rows in memory" in done.err
+    assert not (tmp_path / "out").exists()
+    monkeypatch.setattr(engine, "free_bytes", lambda: 1)
+    for options in (["--weight", "cost"], ["--schema", schema]):
+        done = run_here("release", people, "-o", tmp_path / "out", "--measures", "tvd", "--seed", 1, *options)
+        assert done.code == 0, done.err
+        assert "Measuring records by their weights needs all rows in memory: they are read." in done.err
 
 
 @pytest.mark.parametrize("ending", ["parquet", "csv"])
@@ -197,7 +257,6 @@ def test_auto_says_that_it_streams_and_why(run_here, people, tmp_path, monkeypat
     ("options", "words"),
     [
         (["--person-id", "age"], "A column that says whose row it is needs all rows in memory"),
-        (["--weight", "cost"], "A column of weights needs all rows in memory"),
     ],
 )
 def test_what_needs_all_rows_is_said_before_a_row_is_read(run_here, people, tmp_path, options, words):

@@ -6,12 +6,16 @@ source no more. Rules are verified while it is encoded. A rule that one column d
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal, Unpack
+
+import numpy as np
+from numpy.typing import NDArray
 
 from .._base.allocator import give_memory_back
 from .._base.errors import InputError
@@ -23,15 +27,17 @@ from ..table.codes import Codes
 from ..table.encode import encode_column
 from ..table.find_rules import RowBatch
 from ..table.finer import finer_columns, finer_schema
+from ..table.fit_schema import CellValues
 from ..table.formats.options import FileOptions
 from ..table.kept_rules import functions_of_batches, has_bins, rules_of_batches
 from ..table.note import Note
 from ..table.read import encoded
 from ..table.scan import CodedBatch, Scan, profile_source
-from ..table.schema import Schema
+from ..table.schema import Column, Schema
 from ..table.schema_file import SchemaLike, as_schema
 from ..table.sources import open_source
 from ..table.table import Table
+from .stored_weights import StoredWeights
 
 __all__ = ["CodedScan", "coded_scan"]
 
@@ -40,18 +46,27 @@ __all__ = ["CodedScan", "coded_scan"]
 class CodedScan:
     """A scan whose batches come from a cache of codes: what a `StreamCounter` counts. Make one with `coded_scan`.
 
-    `fine` is the schema with numbers cut finer; `view` says whose codes are handed out, 0 for `schema` and 1 for the finer one.
+    `fine` is the schema with numbers cut finer; `view` says whose codes are handed out, 0 for `schema` and 1 for the finer one. `weights`: those of
+    records, where these are counted by a column; all of its values have one code then.
     """
 
     scan: Scan
     fine: Schema
     cache: CodeCache
     view: Literal[0, 1] = 0
+    weights: StoredWeights | None = None
 
     @property
     def schema(self) -> Schema:
         """The fitted schema of the codes that are handed out."""
-        return self.fine if self.view else self.scan.schema
+        if self.view:
+            return self.fine
+        return self.scan.schema if self.weights is None else self.weights.schema
+
+    @property
+    def weight(self) -> str | None:
+        """The column that records are counted by, if any: `StreamCounter(scan, weight=scan.weight)`."""
+        return None if self.weights is None else self.weights.column.name
 
     @property
     def n_rows(self) -> int:
@@ -69,10 +84,14 @@ class CodedScan:
         return encoded(replace(self.scan.source, read=lambda columns: iter(())), self.scan.schema, self.notes)
 
     def batches(self, *, columns: Collection[str] | None = None, weight: str | None = None) -> Iterator[CodedBatch]:
-        """Return batches of the codes of all columns; records are not weighted."""
-        if weight is not None:
-            raise InputError("Records in a cache of codes have no weights: count the file itself, or read it into memory.")
-        yield from (CodedBatch(codes) for codes in self.cache.batches(self.view))
+        """Return batches of the codes of all columns, and with `weight` the weights that the cache was made with, scaled to as many records as they tell of."""
+        if weight is None:
+            yield from (CodedBatch(codes) for codes in self.cache.batches(self.view))
+            return
+        if self.weights is None or weight != self.weight:
+            raise InputError(f"Records in a cache of codes are not counted by '{weight}': make the cache with it, or count the file itself.")
+        weights = self.weights.reader()
+        yield from (CodedBatch(codes, weights(codes.n_rows)) for codes in self.cache.batches(self.view))
 
     def finer(self) -> CodedScan:
         """Return the same rows on the finer codes."""
@@ -82,11 +101,11 @@ class CodedScan:
 @contextmanager
 def coded_scan(
     source: Any, schema: SchemaLike | None = None, *, rare: Literal["pool", "keep"] = "pool", threshold: int = THRESHOLD,
-    folder: Path | None = None, check: Callable[[Scan], object] = lambda scan: None, progress: Progress = silent, **options: Unpack[FileOptions],
+    weight: str | None = None, folder: Path | None = None, check: Callable[[Scan], object] = lambda scan: None, progress: Progress = silent, **options: Unpack[FileOptions],
 ) -> Iterator[CodedScan]:  # fmt: skip
     """Give a file as a cache of codes, which is removed when the block ends, however it ends; arguments as for `scan`.
 
-    `folder`: where the cache lies, a byte or two a cell; None: where the system has temporary files (`TMPDIR`). `check` is called when the schema is
+    `weight`: the column that records are counted by, the schema's role unless named: eight bytes a row more. `folder`: where the cache lies, a byte or two a cell; None: where the system has temporary files (`TMPDIR`). `check` is called when the schema is
     fitted, and may raise before anything is encoded.
 
     Examples
@@ -99,14 +118,14 @@ def coded_scan(
     """
     profiled = profile_source(open_source(source, **options), as_schema(schema), rare=rare, threshold=threshold, progress=progress)
     scanned = profiled.scan
-    check(scanned)
+    check(scanned if weight is None else replace(scanned, schema=scanned.schema.with_roles(weight=weight)))
     columns = finer_columns(scanned, progress=progress)
     find, sample = profiled.find, profiled.sample
     scanned = replace(scanned, profiles=None)
     del profiled
     give_memory_back()  # what profiles held: of many columns much, and nobody asks for it again
     layout = CodeLayout.of(scanned.schema, finer_schema(scanned, columns))
-    with temporary_folder(folder, n_bytes=scanned.n_rows * layout.row_bytes) as place:
+    with temporary_folder(folder, n_bytes=scanned.n_rows * (layout.row_bytes + 8 * bool(weight or scanned.schema.only("weight")))) as place:
         encoded = _Encoding(scanned, layout, place / "codes", progress)
         if find is not None:
             ruled, notes = rules_of_batches(
@@ -114,17 +133,25 @@ def coded_scan(
             )
             scanned = replace(scanned, schema=ruled, notes=(*scanned.notes, *notes))
         sample = None
-        fine = finer_schema(scanned, columns)
-        final = CodeLayout.of(scanned.schema, fine)
-        if not encoded.complete or final.digest != layout.digest:  # rules that were found cut bins anew
-            encoded = _Encoding(scanned, final, place / "final", progress)
+        if weight is not None:
+            scanned = replace(scanned, schema=scanned.schema.with_roles(weight=weight))
+        weights = StoredWeights.waiting(scanned.schema, place / "weights")
+        coded = scanned if weights is None else replace(scanned, schema=weights.schema)
+        fine = finer_schema(coded, columns if weights is None else [weights.schema[c.name] if c.name == weights.column.name else c for c in columns])
+        final = CodeLayout.of(coded.schema, fine)
+        if not encoded.complete or final.digest != layout.digest:  # rules that were found cut bins anew, or weights have one code
+            shutil.rmtree(encoded.folder, ignore_errors=True)
+            encoded = _Encoding(coded, final, place / "final", progress, weights)
             for _ in encoded.rows(None):
                 pass
-        if fine is not scanned.schema:
-            fine_rows = replace(encoded, scan=replace(scanned, schema=fine), view=1)
+        if fine is not coded.schema:
+            fine_rows = replace(encoded, scan=replace(coded, schema=fine), view=1)
             fine = replace(fine, functions=functions_of_batches(fine, fine_rows.coded_rows, THRESHOLD))
+        if weights is not None:
+            weights = weights.summed()
+            fine = weights.in_schema(fine)
         give_memory_back()
-        yield CodedScan(scanned, fine, CodeCache.open(encoded.folder, final))
+        yield CodedScan(scanned, fine, CodeCache.open(encoded.folder, final), weights=weights)
 
 
 @dataclass
@@ -135,6 +162,7 @@ class _Encoding:
     layout: CodeLayout
     folder: Path
     progress: Progress
+    weights: StoredWeights | None = None
     view: int = 0
     complete: bool = False
 
@@ -159,11 +187,22 @@ class _Encoding:
             yield RowBatch({}, {name: codes[places[name]] for name in columns})
 
     def _written(self, writer: CodeWriter) -> Iterator[RowBatch]:
-        modelled, stored = self.scan.schema.modelled, self.layout.columns
+        modelled, stored, weights = self.scan.schema.modelled, self.layout.columns, self.weights
+        spelled = modelled if weights is None else [weights.column if column.name == weights.column.name else column for column in modelled]
         for batch in self.scan.source.batches([column.name for column in modelled]):
-            cells = self.scan.cells(batch, modelled)
-            codes = thread_map(lambda column: encode_column(column, *cells[column.name]), stored)  # noqa: B023
+            cells = self.scan.cells(batch, spelled)
+            if weights is not None:
+                weights.add(cells)
+            codes = thread_map(lambda column: _codes(column, cells, weights), stored)  # noqa: B023
             writer.write(Codes.of(codes, self.layout.sizes, n_rows=batch.num_rows))
             self.progress("encoding", writer.n_rows_given / max(self.scan.n_rows, 1))
             own = {column.name: codes[place] for column, place in zip(modelled, self.layout.views[0], strict=True)}
             yield self.scan.row_batch(cells, modelled, own)
+
+
+def _codes(column: Column, cells: CellValues, weights: StoredWeights | None) -> NDArray[Any]:
+    """The codes of a column; 0 for all weights, which have one code."""
+    values, tokens = cells[column.name]
+    if weights is not None and column.name == weights.column.name:
+        return np.zeros(len(values), dtype=np.uint8)
+    return encode_column(column, values, tokens)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,6 +12,7 @@ from numpy.typing import NDArray
 from ..table.scan import CodedBatch
 from ..table.schema import Schema
 from ..table.table import Table
+from ..table.weights import weight_sums
 from .marginal import Marginal
 from .tally import DENSE_CELLS, CliqueTally
 
@@ -65,9 +67,9 @@ class MemoryCounter:
         """Return the codes of all rows, in one batch."""
         yield CodedBatch(self.table.codes, self._weights)
 
-    @property
+    @cached_property
     def _weights(self) -> NDArray[np.float64] | None:
         weights = None if self.weight is None else self.table.weights(self.weight)
         if weights is not None and self.total is not None:
-            weights = weights * (self.total / (float(weights.sum()) or 1.0))
+            weights = weights * (self.total / (weight_sums([weights]).total or 1.0))
         return weights

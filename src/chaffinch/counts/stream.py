@@ -46,6 +46,12 @@ class StreamCounter:
         """The number of records, known from the pass that read the schema."""
         return self.scan.n_rows
 
+    @property
+    def total(self) -> float | None:
+        """What weights add up to where they are scaled, as those of a cache of codes are: as many records as they tell of; None otherwise."""
+        weights = self.scan.weights if self.weight is not None and isinstance(self.scan, CodedScan) else None
+        return None if weights is None or weights.sums is None else weights.sums.effective_rows
+
     def marginals(self, cliques: Sequence[Sequence[str]]) -> list[Marginal]:
         """Return the marginal of each clique, in the order given."""
         tally = CliqueTally(

@@ -275,7 +275,7 @@ class Table:
 def weights_of(column: Column, values: pa.ChunkedArray | pa.Array) -> NDArray[np.float64]:
     """Return values as weights; raise unless they are numbers, present, finite and not negative."""
     if not is_numeric(values.type) or pa.types.is_temporal(values.type):
-        raise InputError(f"Column '{column.name}' cannot be a weight: it holds {type_name(values.type)}, not numbers.")
+        raise InputError(f"Column '{column.name}' cannot be a weight: it holds {type_name(value_type(values.type))}, not numbers.")
     numbers, present = to_numbers(values)
     if not present.all() or not np.isfinite(numbers).all() or (numbers < 0).any():
         raise InputError(f"Column '{column.name}' cannot be a weight: it has missing, infinite or negative values.")

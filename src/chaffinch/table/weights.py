@@ -6,7 +6,9 @@ records, so every drawn row has one and the same weight: the mean, so that total
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from math import fsum
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,11 +19,16 @@ from .codes import Codes
 from .constraints import without_rules_on
 from .grid import is_whole
 from .note import Note
-from .schema import Column
+from .schema import Column, Schema
 from .table import Table
 from .types import parse_type, value_type
 
-__all__ = ["effective_rows", "weight_note", "with_constant_weight", "with_weight", "without_weight"]
+__all__ = [
+    "WeightSums", "constant_weight_schema", "effective_rows", "weight_note", "weight_sums", "with_constant_weight", "with_weight", "without_weight",
+]  # fmt: skip
+
+SUMMED = 1 << 16
+"""Rows whose weights are summed by themselves."""
 
 
 def with_weight(table: Table, weight: str | None) -> Table:
@@ -40,8 +47,57 @@ def effective_rows(weights: NDArray[np.float64]) -> float:
     >>> effective_rows(np.array([2.0, 2.0])), effective_rows(np.array([1.0, 0.0])), round(effective_rows(np.array([1.0, 3.0])), 6)
     (2.0, 1.0, 1.6)
     """
-    squares = float((weights**2).sum())
-    return float(weights.sum()) ** 2 / squares if squares > 0 else 0.0
+    return weight_sums([weights]).effective_rows
+
+
+@dataclass(frozen=True)
+class WeightSums:
+    """How many weights there are, their sum and that of their squares."""
+
+    n_rows: int
+    total: float
+    squares: float
+
+    @property
+    def effective_rows(self) -> float:
+        """How many records of equal weight tell as much."""
+        return self.total**2 / self.squares if self.squares > 0 else 0.0
+
+    @property
+    def scale(self) -> float:
+        """What weights are multiplied by, so that they add up to as many records as they tell of."""
+        return self.effective_rows / (self.total or 1.0)
+
+    def mean_of(self, name: str) -> float:
+        """Return the mean weight; raise, in the name of their column, where weights add up to nothing."""
+        if not self.total > 0:
+            raise InputError(f"Column '{name}' cannot be a weight: its values add up to 0.")
+        return self.total / self.n_rows
+
+
+def weight_sums(parts: Iterable[NDArray[np.float64]]) -> WeightSums:
+    """Return the sums of weights that come in parts: the same to the last bit however they are cut, since blocks of rows are summed by themselves.
+
+    Examples
+    --------
+    >>> weight_sums([np.array([1.0, 3.0]), np.array([0.5])])
+    WeightSums(n_rows=3, total=4.5, squares=10.25)
+    """
+    totals, squares, n_rows = [], [], 0
+    block, filled = np.empty(SUMMED), 0
+    for part in parts:
+        n_rows += len(part)
+        start = 0
+        while start < len(part):
+            n = min(SUMMED - filled, len(part) - start)
+            block[filled : filled + n] = part[start : start + n]
+            filled, start = filled + n, start + n
+            if filled == SUMMED:
+                totals.append(float(block.sum()))
+                squares.append(float((block**2).sum()))
+                filled = 0
+    rest = block[:filled]
+    return WeightSums(n_rows, fsum([*totals, float(rest.sum())]), fsum([*squares, float((rest**2).sum())]))
 
 
 def with_constant_weight(table: Table) -> Table:
@@ -57,16 +113,19 @@ def with_constant_weight(table: Table) -> Table:
     name = table.schema.only("weight")
     if name is None or not table.schema[name].modelled:
         return table
-    weights = table.weights(name)
-    if not weights.sum() > 0:
-        raise InputError(f"Column '{name}' cannot be a weight: its values add up to 0.")
+    mean = weight_sums([table.weights(name)]).mean_of(name)
     if table.schema[name].size == 1:
         return table
-    column = replace(_constant(table.schema[name], float(weights.mean())), role="weight")
-    bare = without_rules_on(table.schema, name)  # one weight for all keeps no rule about weights
-    schema = replace(bare, columns=tuple(column if c.name == name else c for c in table.schema))
+    schema = constant_weight_schema(table.schema, name, mean)
     codes = [np.zeros(table.n_rows, dtype=np.uint8) if n == name else table.code(n) for n in schema.names]
     return replace(table, schema=schema, codes=Codes.of(codes, schema.sizes, n_rows=table.n_rows))
+
+
+def constant_weight_schema(schema: Schema, name: str, mean: float) -> Schema:
+    """Return a schema with one code for every weight, which stands for their mean."""
+    column = replace(_constant(schema[name], mean), role="weight")
+    bare = without_rules_on(schema, name)  # one weight for all keeps no rule about weights
+    return replace(bare, columns=tuple(column if c.name == name else c for c in schema))
 
 
 def _constant(column: Column, mean: float) -> Column:

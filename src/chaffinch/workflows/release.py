@@ -29,6 +29,7 @@ from .drawn import DrawnFile, DrawnTables
 from .policy import RiskPolicy
 from .release_result import ReleaseResult
 from .running import RunOptions
+from .streaming import not_streamed, why_not_streamed
 from .synthesise import ReadSettings, Synthesis, SynthesisSettings
 from .writing import copy_paths
 
@@ -75,6 +76,8 @@ class ReleaseSettings:
         if self.attack is not None and self.attack.threshold != self.threshold:
             raise InputError(f"A release has one threshold. Got {self.threshold} for utility, {self.attack.threshold} for attacks.")
         chosen_models(self.utility.models, task="classification")
+        if self.synthesis.engine == "stream" and (why := why_not_streamed(self.synthesis, measured=True)):
+            raise not_streamed(why)
 
     @property
     def threshold(self) -> int:
@@ -239,7 +242,7 @@ def run_release(
     stages = Stages(run.progress, STAGES)
     run = replace(run, progress=stages)
     stages.enter("reading")
-    with Synthesis(settings.synthesis, run) as synthesis:
+    with Synthesis(settings.synthesis, run, measured=True) as synthesis:
         # The synthetic table is about as large as the original, and stands beside it.
         original = synthesis.read(data, lambda schema: settings.check(schema, outside), beside=[*_paths(data), *_paths(holdout)])
         stages.enter("learning")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from .._base.errors import InputError, unknown_name
@@ -16,6 +17,7 @@ from ..table.profile import Profile
 from ..table.scan import Scan
 from ..table.schema import Schema
 from ..table.screens import FEWEST
+from ..table.weights import weight_note
 
 if TYPE_CHECKING:
     from .running import RunOptions
@@ -24,18 +26,22 @@ if TYPE_CHECKING:
 __all__ = ["NotStreamedError", "check_engine", "not_streamed", "streamed", "why_not_streamed"]
 
 
+WEIGHTED = "Measuring records by their weights"
+"""What a release of a table with weights needs all rows for."""
+
+
 class NotStreamedError(InputError):
     """What is asked for needs all rows at once."""
 
 
-def why_not_streamed(settings: SynthesisSettings) -> str:
-    """Return what of the settings needs all rows in memory, for a sentence; empty where nothing does."""
+def why_not_streamed(settings: SynthesisSettings, *, measured: bool = False) -> str:
+    """Return what of the settings needs all rows in memory, for a sentence; empty where nothing does. `measured`: what is drawn is measured too."""
     if settings.private:
         return ""
     if settings.person or settings.order:
         return "A column that says whose row it is"
-    if settings.weight:
-        return "A column of weights"
+    if settings.weight and measured:
+        return WEIGHTED
     return "" if isinstance(settings.synthesiser, BayesNet | Independent) else f"The method {settings.synthesiser.name}"
 
 
@@ -48,7 +54,9 @@ def check_engine(settings: SynthesisSettings) -> None:
 
 
 @contextmanager
-def streamed(source: Any, settings: SynthesisSettings, run: RunOptions, check: Callable[[Schema], object]) -> Iterator[CodedScan]:
+def streamed(
+    source: Any, settings: SynthesisSettings, run: RunOptions, check: Callable[[Schema], object], *, measured: bool = False
+) -> Iterator[CodedScan]:
     """Give the original as a cache of codes, which is removed at the end; `check` is called with its schema before it is encoded.
 
     Raises
@@ -58,9 +66,10 @@ def streamed(source: Any, settings: SynthesisSettings, run: RunOptions, check: C
     """
 
     def check_scan(scan: Scan) -> None:
-        for role, what in (("person", "A column that says whose row it is"), ("weight", "A column of weights")):
-            if scan.schema.with_role(role):
-                raise not_streamed(what)
+        if scan.schema.with_role("person"):
+            raise not_streamed("A column that says whose row it is")
+        if measured and scan.schema.with_role("weight"):
+            raise not_streamed(WEIGHTED)
         if repeated := _repeated_identifier(scan.schema, scan.profiles):
             raise not_streamed(f"Column '{repeated}', whose identifiers have several rows each,")
         check_decided(scan.schema)
@@ -68,9 +77,10 @@ def streamed(source: Any, settings: SynthesisSettings, run: RunOptions, check: C
 
     reading = settings.reading
     with coded_scan(
-        source, reading.declared, **reading.file, rare=reading.rare, threshold=reading.threshold, progress=run.progress, check=check_scan
-    ) as coded:
-        yield coded
+        source, reading.declared, **reading.file, rare=reading.rare, threshold=reading.threshold, weight=settings.weight, progress=run.progress, check=check_scan,
+    ) as coded:  # fmt: skip
+        weight = coded.scan.schema.only("weight")
+        yield coded if weight is None else replace(coded, scan=replace(coded.scan, notes=(*coded.scan.notes, weight_note(weight))))
 
 
 def not_streamed(what: str) -> NotStreamedError:

@@ -34,6 +34,7 @@ from ..synth.account import AccountNote, SynthesisAccount
 from ..synth.data import table_counter
 from ..synth.model import joined
 from ..table import FileOptions, Schema, Table, read
+from ..table.codes import Codes
 from ..table.engine import EngineChoice, choose_engine
 from ..table.finer import on_codes_of
 from ..table.personal.decisions import check_decided, check_declared_decided, with_decisions
@@ -173,10 +174,11 @@ def charge_ledger(settings: SynthesisSettings, schema: Schema, seed: int | None)
 
 @dataclass
 class Synthesis:
-    """One run: what was read, learnt and drawn, and how long each took."""
+    """One run: what was read, learnt and drawn, and how long each took. `measured`: whether what is drawn is measured against the original later."""
 
     settings: SynthesisSettings
     run: RunOptions
+    measured: bool = False
     seconds: dict[str, float] = field(default_factory=dict)
     shares: list[float] = field(default_factory=list)
     rows: int = 0
@@ -228,7 +230,7 @@ class Synthesis:
     def _read_stream(self, source: Any, check: Callable[[Schema], object], beside: Sequence[str | os.PathLike[str]]) -> CodedScan | None:
         """The original as a cache of codes, where the engine asked for or chosen is that; None where rows are to be read into memory."""
         self.choice = choose_engine(self.settings.engine, [*_paths(source), *beside], **self.settings.reading.file)
-        why = why_not_streamed(self.settings)
+        why = why_not_streamed(self.settings, measured=self.measured)
         if self.choice.stream and why:
             self.choice = replace(self.choice, engine="memory")
             self.run.observer.engine_changed(str(not_streamed(why)))
@@ -237,7 +239,7 @@ class Synthesis:
             return None
         try:
             with self.timed("read"), _without_warnings():
-                self.coded = self.resources.enter_context(streamed(source, self.settings, self.run, check))
+                self.coded = self.resources.enter_context(streamed(source, self.settings, self.run, check, measured=self.measured))
         except NotStreamedError as error:
             if not self.choice.chosen:
                 raise
@@ -286,7 +288,7 @@ class Synthesis:
         with self.timed("fit"):
             if isinstance(data, CodedScan):
                 progress = giving_back(progress)
-                stream = StreamCounter(data, threads=self.run.threads, progress=progress)
+                stream = StreamCounter(data, weight=data.weight, threads=self.run.threads, progress=progress)
                 return synthesiser.fit(stream, seed=self._stream(0), progress=progress), data.empty
             if self.settings.private:
                 model = synthesiser.fit(data, seed=self._stream(0), progress=progress)
@@ -311,7 +313,7 @@ class Synthesis:
             with self.timed("compare"):
                 give_memory_back()
                 original = without_weight(table)
-                parts = [original.codes] if self.coded is None else (batch.codes for batch in self.coded.batches())
+                parts = [original.codes] if self.coded is None else _codes_of(self.coded, original.schema.names)
                 keyed = KeyedSlice.of(parts, original.schema.sizes, original.n_rows if self.coded is None else self.coded.n_rows)
         tables = []
         for i in range(self.settings.copies):
@@ -376,6 +378,12 @@ class Synthesis:
         if self.run.seed is None:
             return None
         return np.random.SeedSequence(seed_sequence(self.run.seed).entropy, spawn_key=(number,))
+
+
+def _codes_of(coded: CodedScan, names: Sequence[str]) -> Iterator[Codes]:
+    """The codes of some columns of a cache, batch by batch."""
+    places = [coded.schema.names.index(name) for name in names]
+    yield from (batch.codes.columns(places) for batch in coded.batches())
 
 
 def _paths(source: Any) -> list[str | os.PathLike[str]]:

@@ -152,7 +152,10 @@ def _add(tree: TreeTable, counts: NDArray[np.float64], batch: CodedBatch, number
     """Count some rows in the leaves of a tree."""
     leaves = tree.leaves([batch.codes[number[parent]] for parent in tree.parents], batch.codes.n_rows)
     key = leaves * tree.size + batch.codes[number[tree.child]]
-    counts += np.bincount(key, weights=batch.weights, minlength=counts.size).reshape(counts.shape)
+    if batch.weights is None:
+        counts += np.bincount(key, minlength=counts.size).reshape(counts.shape)
+    else:  # one after the other, as one batch of all rows would be added
+        np.add.at(counts.reshape(-1), key, batch.weights)
 
 
 def _with_counts(tree: TreeTable, counts: NDArray[np.float64]) -> TreeTable:
