@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from ..workflows.synthesise import ReadSettings
 
 __all__ = [
-    "Attackers", "Cache", "ClusterEngine", "Comment", "Decimal", "Delimiter", "DryRun", "Encoding", "Engine", "Formula", "Header", "Holdout", "HtmlOut", "Input", "JsonOut", "KeySizes",
+    "Attackers", "Cache", "ClusterEngine", "Comment", "Decimal", "Delimiter", "DryRun", "Encoding", "Formula", "Header", "Holdout", "HtmlOut", "Input", "JsonOut", "KeySizes",
     "LedgerIn", "MaxExcess", "Measures", "Models", "Personal", "Place", "PublicOut", "Quiet", "Rare", "Repeats", "RowCount", "SampleRows", "SchemaIn", "SvmRows", "Synth", "TableName",
     "TcapConvention", "Thorough", "Threads", "Threshold", "TimeLimit", "Tolerance", "Verbose", "check_outputs", "chosen_engine", "columns_that_fit", "command_line", "console", "decisions_of", "expanded",
     "file_options", "key_sizes_of", "ledger_allows", "names_of", "number", "plain_delimiter", "reading_of", "row_count", "run_facts", "show_lines", "show_notes", "show_promise",
@@ -78,13 +78,9 @@ DryRun = Annotated[
 ]
 Quiet = Annotated[bool, typer.Option("--quiet", help="No progress bar, no notes and nothing printed of the result.")]
 Verbose = Annotated[bool, typer.Option("--verbose", "-v", help="Print the long tables too.")]
-Engine = Annotated[
-    str,
-    typer.Option(help="Rows all in memory (memory), or batch by batch in bounded memory (stream); auto takes memory where they fit in half of what is free, and says so where not."),
-]
 ClusterEngine = Annotated[
     str,
-    typer.Option(help="As memory, stream or auto say; or spark: where a Spark cluster has the table, by an address such as hdfs:///people. auto never takes spark."),
+    typer.Option(help="Rows all in memory (memory), or batch by batch in bounded memory (stream); auto takes memory where they fit in half of what is free, and says so where not. Or spark: where a Spark cluster has the table, by an address such as hdfs:///people. auto never takes spark."),
 ]
 Cache = Annotated[
     str | None,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -13,17 +14,18 @@ from .._base.masking import THRESHOLD
 from .arrow import start_arrow
 from .options import (
     Attackers,
+    Cache,
+    ClusterEngine,
     DryRun,
-    Engine,
     Formula,
-    Holdout,
-    Input,
+    HoldoutPlace,
     JsonOut,
     KeySizes,
     LedgerIn,
     MaxExcess,
     Measures,
     Models,
+    Place,
     PublicOut,
     Quiet,
     Repeats,
@@ -61,8 +63,8 @@ UNCOVERED = (
 @expanded(choice=choose, reading=reading_of)
 def release(
     *,
-    input: Input,
-    output: Annotated[Path, typer.Option("--output", "-o", help="Folder to write to; made if it is not there.")],
+    input: Place,
+    output: Annotated[Path, typer.Option("--output", "-o", help="Folder to write to; made if it is not there. With --engine spark: one that all workers see.")],
     rows: Annotated[int | None, typer.Option(help="Rows to draw; as many as the input has unless given.")] = None,
     copies: Annotated[int, typer.Option(help="Syntheses to write; the first one is measured.")] = 1,
     choice: Choice,
@@ -71,7 +73,7 @@ def release(
     attackers: Attackers = None,
     tcap_convention: TcapConvention = "matched_rows",
     max_excess: MaxExcess = None,
-    holdout: Holdout = None,
+    holdout: HoldoutPlace = None,
     formula: Formula = None,
     thorough: Thorough = False,
     repeats: Repeats = None,
@@ -81,7 +83,8 @@ def release(
     title: Annotated[str | None, typer.Option(help="Title of the report.")] = None,
     threshold: Threshold = THRESHOLD,
     reading: ReadSettings,
-    engine: Engine = "auto",
+    engine: ClusterEngine = "auto",
+    cache: Cache = None,
     sample_rows: SampleRows = 100_000,
     ledger: LedgerIn = None,
     dry_run: DryRun = False,
@@ -113,19 +116,18 @@ def release(
     from ..workflows.running import RunOptions
     from ..workflows.writing import copy_paths
     from .estimates import Speaker, Work
+    from .on_spark import check_not_spark
     from .plan import show_plan
     from .risk import end, risk_settings, show_attacks
     from .utility import show_verdict, utility_settings
 
     choice.check_counts(rows, copies)
-    if engine == "spark":
-        raise InputError(
-            "A release is not made on Spark in one command. Use two: `chaffinch synth --engine spark INPUT -o FOLDER`, and `chaffinch risk --engine spark INPUT FOLDER` "
-            "(and `chaffinch utility` likewise), each with --html for a page to decide by."
-        )
+    source, fresh = Path(input), None if holdout is None else Path(holdout)
     if dry_run:
-        show_plan(choice, input, reading, json)
+        show_plan(choice, source, reading, json)
         return
+    if engine != "spark":
+        check_not_spark(cache)
     known = names_of(keys)
     wanted = choice.sensitive
     if max_excess is not None and not (known and wanted):
@@ -142,20 +144,26 @@ def release(
         thorough=thorough, sample_rows=sample_rows,
     )  # fmt: skip
     beside = json if json is not None and json.resolve().parent != output.resolve() else None
-    check_outputs(input, beside, public, ledger)  # the folder itself is yet to be made
+    check_outputs(source, beside, public, ledger)  # the folder itself is yet to be made
     settings = ReleaseSettings(
-        synthesis=choice.synthesis(reading, output, ledger=ledger, rows=rows, copies=copies, engine=engine),
+        synthesis=choice.synthesis(reading, output, ledger=ledger, rows=rows, copies=copies, engine="memory" if engine == "spark" else engine),
         utility=measuring, attack=attack, label=choice.label, keys=known, sensitive=wanted, max_excess=max_excess, title=title,
     )  # fmt: skip
-    ending = ending_like(input)
     start_arrow(threads)
+    if engine == "spark":
+        from ..workflows.release_on_spark import check_free_folder, release_on_spark
+
+        check_free_folder(output)
     with filling(output) as folder, progress_bar(quiet=quiet, plain=not choice.private) as progress, ledger_allows():
-        outputs = copy_paths(leaving_folder(folder) / f"synthetic{ending}", copies)
-        if input.resolve().parent == (output / TO_RELEASE).resolve() and input.name in {path.name for path in outputs}:
-            raise InputError(f"The input '{input}' would be overwritten. Name another folder.")
-        speaker = Speaker(quiet, reading, Work(choice.settings, input, outputs, rows), measuring)
-        run = RunOptions(seed=seed, threads=threads, progress=progress, observer=speaker, command=command_line())
-        result = run_release(input, settings, holdout=holdout, run=run, outputs=outputs)
+        run = RunOptions(seed=seed, threads=threads, progress=progress, command=command_line())
+        if engine == "spark":
+            result = release_on_spark(input, settings, folder, run, holdout=holdout, cache=cache)
+        else:
+            outputs = copy_paths(leaving_folder(folder) / f"synthetic{ending_like(source)}", copies)
+            if source.resolve().parent == (output / TO_RELEASE).resolve() and source.name in {path.name for path in outputs}:
+                raise InputError(f"The input '{source}' would be overwritten. Name another folder.")
+            speaker = Speaker(quiet, reading, Work(choice.settings, source, outputs, rows), measuring)
+            result = run_release(source, settings, holdout=fresh, run=replace(run, observer=speaker), outputs=outputs)
         names = result.write_beside(folder)
     if json is not None:
         write_json(json, result.to_dict())
@@ -190,7 +198,7 @@ def show_release(result: ReleaseResult, output: Path, names: Sequence[str]) -> N
     from .._base.left_out import not_measured
     from ..workflows.release_result import CONFIDENTIAL, TO_RELEASE
 
-    leaving = [name for name in names if name.startswith(f"{TO_RELEASE}/")]
+    leaving = list(dict.fromkeys("/".join(name.split("/")[:2]) for name in names if name.startswith(f"{TO_RELEASE}/")))  # a folder of files by its own name
     show_lines(
         *(f"{part.question} {part.sentence}" for part in result.decision.answers), not_measured(result.left_out),
         f"Wrote {output}: {listed(leaving)} to leave once you decide so, the rest in {CONFIDENTIAL}/.",

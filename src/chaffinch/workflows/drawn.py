@@ -20,13 +20,14 @@ from ..stats.splits import child
 from ..synth import Settings
 from ..table import Scan, Table
 from ..table.align import align
+from ..table.long import LongOrigin
 from ..table.person_ids import person_numbers
 from ..table.sources import Source, open_source
 from ..utility import UtilityResult, UtilitySettings, measure_utility
 from .running import RunOptions
 from .synthesise import synthesiser_for
 
-__all__ = ["DrawnFile", "DrawnTables"]
+__all__ = ["DrawnFile", "DrawnTables", "half_fitted", "options_of"]
 
 ROWS_APART = "People have several rows. Intervals of what the table is worth take each row for itself, and are too narrow for that: those of --engine memory take persons."
 HOLDOUT_ROWS = "Each row of the holdout was taken for a person of its own."
@@ -75,16 +76,16 @@ class DrawnTables:
 
     def utility(self, settings: UtilitySettings, run: RunOptions) -> UtilityResult:
         """Return what the first synthesis is worth."""
-        return measure_utility(self.grid, self.aligned[0], self.holdout, settings, **_options(run))
+        return measure_utility(self.grid, self.aligned[0], self.holdout, settings, **options_of(run))
 
     def risk(self, settings: RiskSettings, run: RunOptions) -> RiskResult:
         """Return what all syntheses give away."""
-        return measure_risk(self.grid, list(self.aligned), self.holdout, settings, **_options(run))
+        return measure_risk(self.grid, list(self.aligned), self.holdout, settings, **options_of(run))
 
     def cross_fit(self, synthesiser: Settings, settings: RiskSettings, run: RunOptions) -> CrossFit:
         """Return what models of half the people give away."""
         method = synthesiser_for(synthesiser, self.original.schema)
-        return _half(cross_fit(self.original, method, settings, copies=len(self.tables), **_options(run)))
+        return _half(cross_fit(self.original, method, settings, copies=len(self.tables), **options_of(run)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -122,26 +123,33 @@ class DrawnFile:
 
     def utility(self, settings: UtilitySettings, run: RunOptions) -> UtilityResult:
         """Return what the first synthesis is worth: of all records where counts are enough, else of a sample."""
-        result = measure_utility(self.original, open_source(self.files[0]), self.holdout, settings, **_options(run))
+        result = measure_utility(self.original, open_source(self.files[0]), self.holdout, settings, **options_of(run))
         return result if self.person is None else replace(result, about=replace(result.about, notes=(ROWS_APART, *result.about.notes)))
 
     def risk(self, settings: RiskSettings, run: RunOptions) -> RiskResult:
         """Return what all syntheses give away: of all records, or of one of each person, where counts are enough, else of a sample."""
         syntheses = [open_source(file) for file in self.files]
         if self.person is None:
-            return measure_risk(self.original, syntheses, self.holdout, settings, **_options(run))
+            return measure_risk(self.original, syntheses, self.holdout, settings, **options_of(run))
         assert isinstance(self.original, DeclaredScan)
         people = self.original.one_row_each(hash_key(child(seed_sequence(run.seed), ONE_EACH)))
-        result = measure_risk(people, syntheses, self.holdout, settings, **_options(run))
+        result = measure_risk(people, syntheses, self.holdout, settings, **options_of(run))
         said = (ONE_ROW_EACH, *[HOLDOUT_ROWS] * (self.holdout is not None))
         return replace(result, about=replace(result.about, notes=(*said, *result.about.notes)))
 
     def cross_fit(self, synthesiser: Settings, settings: RiskSettings, run: RunOptions) -> CrossFit:
         """Return what models of halves of a sample of the people give away."""
-        found, sample = cross_fit_file(self.original, synthesiser, settings, person=self.person, copies=len(self.files), **_options(run))
-        crossed = _half(found)
-        notes = (*crossed.about.notes, *sample.sentences)
-        return replace(crossed, note=" ".join([crossed.note, *sample.sentences]), about=replace(crossed.about, sample=sample, notes=notes))
+        return half_fitted(self.original, synthesiser, settings, run, person=self.person, copies=len(self.files))
+
+
+def half_fitted(
+    original: Scan | LongOrigin, synthesiser: Settings, settings: RiskSettings, run: RunOptions, *, person: str | None = None, copies: int = 1
+) -> CrossFit:
+    """Return what models of halves of a sample of the people give away, where rows are in a file or on a cluster."""
+    found, sample = cross_fit_file(original, synthesiser, settings, person=person, copies=copies, **options_of(run))
+    crossed = _half(found)
+    notes = (*crossed.about.notes, *sample.sentences)
+    return replace(crossed, note=" ".join([crossed.note, *sample.sentences]), about=replace(crossed.about, sample=sample, notes=notes))
 
 
 def _half(crossed: RiskResult) -> CrossFit:
@@ -151,5 +159,6 @@ def _half(crossed: RiskResult) -> CrossFit:
     )  # fmt: skip
 
 
-def _options(run: RunOptions) -> dict[str, Any]:
+def options_of(run: RunOptions) -> dict[str, Any]:
+    """Return what studies take of a run."""
     return {"seed": run.seed, "threads": run.threads, "progress": run.progress}

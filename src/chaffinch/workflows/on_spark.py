@@ -10,7 +10,7 @@ import os
 import tempfile
 import time
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -118,7 +118,7 @@ def fit_on_spark(source: str, settings: SynthesisSettings, run: RunOptions, *, c
 
 def synthesise_on_spark(
     source: str, output: str | None, settings: SynthesisSettings, run: RunOptions, *, model: str | os.PathLike[str] | None = None,
-    cache: str | None = None, session: Any = None,
+    cache: str | None = None, session: Any = None, check: Callable[[Schema], object] = lambda schema: None,
 ) -> SparkSynthesis:  # fmt: skip
     """Learn from a table on Spark and write new rows there: to an address by Spark's writer, to a path by workers, which must all see it.
 
@@ -133,6 +133,8 @@ def synthesise_on_spark(
         Where codes are held meanwhile: see `SparkScan.coded`. A folder for temporary files unless given, where Spark runs on this machine alone.
     session
         The active one, or a new one, unless given.
+    check
+        Called with the schema before anything is learnt or paid for.
     """
     check_on_spark(settings)
     _check_reading(settings.reading)
@@ -145,7 +147,7 @@ def synthesise_on_spark(
             if is_address(place):
                 check_free(spark, place)
         with steps.timed("read"):
-            scanned = _read(spark, source, settings, run)
+            scanned = _read(spark, source, settings, run, check)
         with _coded(spark, scanned, cache) as counter, steps.timed("fit"):
             fitted = settings.synthesiser.fit(counter, seed=_stream(run, 0), progress=run.progress)
         if model is not None:
@@ -167,14 +169,16 @@ def sample_on_spark(model: str | os.PathLike[str], output: str, *, rows: int | N
     return wanted
 
 
-def _read(session: Any, source: str, settings: SynthesisSettings, run: RunOptions) -> SparkScan:
+def _read(session: Any, source: str, settings: SynthesisSettings, run: RunOptions, check: Callable[[Schema], object]) -> SparkScan:
     if not settings.private:
         scanned = scanned_on_spark(session, source, settings.reading)
         check_decided(scanned.schema)
+        check(scanned.schema)
         return scanned
 
-    def check(schema: Schema) -> None:
+    def check_and_pay(schema: Schema) -> None:
         check_declared_decided(schema)
+        check(schema)
         charge_ledger(settings, schema, run.seed)
 
     declared = settings.reading.declared
@@ -183,7 +187,7 @@ def _read(session: Any, source: str, settings: SynthesisSettings, run: RunOption
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", PersonalDataWarning)
         frame = read_frame(session, source)
-        return prepare(frame, declared, person=settings.person, rows_per_person=settings.synthesiser.unit.rows_per_person, check=check)
+        return prepare(frame, declared, person=settings.person, rows_per_person=settings.synthesiser.unit.rows_per_person, check=check_and_pay)
 
 
 @contextlib.contextmanager

@@ -84,14 +84,13 @@ class ReleaseSettings:
         """Records that must share a value or a cell before it may show."""
         return self.utility.threshold
 
-    def check(self, schema: Schema, holdout: _Holdout) -> None:
+    def check(self, schema: Schema) -> None:
         """Raise, before any work is done, if tables of a schema could not be measured and attacked so."""
         schema.with_roles(label=self.label, keys=self.keys, sensitive=self.sensitive)  # raises for columns that do not exist
         if self.utility.label is not None and self.utility.label not in schema.names:
             raise unknown_name("label", self.utility.label, schema.names)
         if self.utility.formula is not None:
             formula_of(self.utility.formula, schema)
-        holdout.check(schema)
         if self.attack is not None:
             self.attack.check(schema)
 
@@ -239,12 +238,17 @@ def run_release(
     8. Account for it: the report.
     """
     outside = _Holdout.of(holdout, settings.synthesis.reading.beside)
+
+    def check(schema: Schema) -> None:
+        settings.check(schema)
+        outside.check(schema)
+
     stages = Stages(run.progress, STAGES)
     run = replace(run, progress=stages)
     stages.enter("reading")
     with Synthesis(settings.synthesis, run, measured=True) as synthesis:
         # The synthetic table is about as large as the original, and stands beside it.
-        original = synthesis.read(data, lambda schema: settings.check(schema, outside), beside=[*_paths(data), *_paths(holdout)])
+        original = synthesis.read(data, check, beside=[*_paths(data), *_paths(holdout)])
         stages.enter("learning")
         model, table = synthesis.fit(original)
 

@@ -7,6 +7,7 @@ interval is that of the sample's people.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from ..._base.allocator import giving_back
@@ -15,8 +16,10 @@ from ..._base.progress import Progress, silent
 from ..._base.seeds import Seed, seed_sequence
 from ...stats.sampled import SampledRecords, hash_key
 from ...stats.splits import child
-from ...table.row_hash import choose_of_scan
+from ...table.long import LongOrigin
+from ...table.row_hash import choose_of_scan, choose_rows
 from ...table.scan import Scan
+from ...table.table import Table
 from .crossfit import cross_fit
 from .result import RiskResult
 from .settings import RiskSettings
@@ -30,19 +33,30 @@ CAREFUL = "A model of so few people keeps more of each of them, as a rule, than 
 
 
 def cross_fit_file(
-    original: Scan, generate: Any, settings: RiskSettings, *, person: str | None = None, copies: int = 1, seed: Seed = None, threads: int | None = None,
+    original: Scan | LongOrigin, generate: Any, settings: RiskSettings, *, person: str | None = None, copies: int = 1, seed: Seed = None, threads: int | None = None,
     progress: Progress = silent,
 ) -> tuple[RiskResult, SampledRecords]:  # fmt: skip
-    """Return what `cross_fit` gives for a sample of about `settings.sample_rows` records of a file, and what the sample is.
+    """Return what `cross_fit` gives for a sample of about `settings.sample_rows` records of a file, or of a table on a cluster, and what the sample is.
 
     Where the file has no more records than that, the result is that of all of them, as in memory. `person`: the column that says whose row it is, where
     some have several: all rows of a person are then in the sample, or none. Without it each record is a person.
     """
     progress = giving_back(progress)
     progress("choosing a sample", -1)
-    people = choose_of_scan(original, settings.sample_rows, key=hash_key(child(seed_sequence(seed), _SAMPLE)), person=person)
-    chosen, total = (masked_count(n, settings.threshold) for n in (people.n_rows, original.n_rows))
-    sample = SampledRecords("place" if person is None else "person", people.n_rows == original.n_rows, chosen, of_original=total)
+    key = hash_key(child(seed_sequence(seed), _SAMPLE))
+    if isinstance(original, LongOrigin):
+        people, n_rows = _chosen_there(original, settings.sample_rows, key)
+    else:
+        people, n_rows = choose_of_scan(original, settings.sample_rows, key=key, person=person), original.n_rows
+    chosen, total = (masked_count(n, settings.threshold) for n in (people.n_rows, n_rows))
+    sample = SampledRecords("place" if person is None else "person", people.n_rows == n_rows, chosen, of_original=total)
     if not sample.whole:
         sample = sample.saying((), ("models of halves of the people",), CAREFUL)
     return cross_fit(people, generate, settings, copies=copies, seed=seed, threads=threads, progress=progress), sample
+
+
+def _chosen_there(original: LongOrigin, most: int, key: int) -> tuple[Table, int]:
+    """Return about so many rows of an original elsewhere, and how many it has."""
+    with original.beside() as (whole,):
+        people = choose_rows({"original": whole}, most, key=key, by="place")["original"]
+        return replace(people, schema=replace(people.schema, rules=original.schema.rules)), whole.n_rows
