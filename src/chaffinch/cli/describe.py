@@ -52,6 +52,7 @@ def describe(
     from .._base.progress import progress_bar
     from ..counts import StreamCounter
     from ..counts import describe as describe_counter
+    from ..table.note import note_lines
     from ..table.personal.detect import PERSONAL
     from ..workflows.on_spark import described_on_spark
     from .on_spark import check_scan_engine
@@ -77,7 +78,5 @@ def describe(
     screen = show_table(description.HEAD, description.rows())
     personal = [note for note in scanned.notes if note.what == PERSONAL]
     show_notes(personal)
-    if not quiet:
-        for note in scanned.notes:
-            if note not in personal:
-                screen.print(f"Note: {note}", markup=False)
+    for line in () if quiet else note_lines(note for note in scanned.notes if note.what != PERSONAL):
+        screen.print(f"Note: {line}", markup=False)

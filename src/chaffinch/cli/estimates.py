@@ -35,8 +35,11 @@ START = 2.0
 READ_TEXT, READ_OTHER = 1.9e-7, 1.1e-7
 """Seconds to read a cell of a text file or of another, understand it and encode it."""
 
-VISIT = 6e-10
-"""Seconds to count one row in one set of columns."""
+PER_COLUMN = 4e-3
+"""Seconds to understand and fit a column, however few its rows."""
+
+VISIT, PER_SET = 6e-10, 2e-6
+"""Seconds to count one row in one set of columns, and to ask for a set and weigh it, however few the rows."""
 
 DRAW = 2.8e-8
 """Seconds to draw a cell and give it a value."""
@@ -77,8 +80,8 @@ class Work:
         cells = n_rows * n_columns
         drawn = (n_rows if self.rows is None else self.rows) * n_columns
         out = {
-            "reading": cells * (READ_TEXT if _is_text(self.source) else READ_OTHER),
-            "learning": n_rows * self.settings.counted_sets(n_columns) * VISIT,
+            "reading": cells * (READ_TEXT if _is_text(self.source) else READ_OTHER) + n_columns * PER_COLUMN,
+            "learning": self.settings.counted_sets(n_columns) * (n_rows * VISIT + PER_SET),
         }
         if self.outputs:
             out["comparing"] = cells * KEY + drawn * LOOK_UP * len(self.outputs)

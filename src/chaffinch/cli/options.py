@@ -359,13 +359,15 @@ def without_warnings() -> Iterator[None]:
 
 def show_notes(notes: Iterable[Note], *, quiet: bool = False) -> None:
     """Say on standard error what was dropped, pooled or pointed out; columns that look personal also where all else is quiet."""
+    from ..table.note import note_lines
     from ..table.personal.detect import PERSONAL
 
-    for note in notes:
+    every = list(notes)
+    for note in every:
         if note.what == PERSONAL:
             typer.echo(f"Warning: {note}", err=True)
-        elif not quiet:
-            typer.echo(f"Note: {note}", err=True)
+    for line in () if quiet else note_lines(note for note in every if note.what != PERSONAL):
+        typer.echo(f"Note: {line}", err=True)
 
 
 def show_promise(model: Model | None) -> None:

@@ -71,3 +71,4 @@ def test_what_a_fit_takes_grows_with_the_sets_to_be_counted():
     assert few == 10 + comb(10, 2) + comb(10, 3)
     assert BayesNet(parents=3).counted_sets(10) > few
     assert BayesNet(search="genetic").counted_sets(10) < few
+    assert BayesNet().counted_sets(1_000) == 600_000 + comb(1_000, 2)

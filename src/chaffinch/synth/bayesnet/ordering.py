@@ -177,7 +177,7 @@ def _tree_order(pairs: NDArray[np.float64], rules: Rules) -> NDArray[np.int64]:
         left = np.array(columns)
         while left.size:
             told = links[left]
-            at = int(np.argmax(told if told.max() >= 0 else pairs[left].sum(axis=1)))
+            at = int(np.argmax(told if told.max() >= 0 else pairs.sum(axis=1)[left]))
             new = int(left[at])
             order.append(new)
             left = np.delete(left, at)
