@@ -51,13 +51,14 @@ def tree_cpu() -> float:
     return sum(stats[pid][1] for pid in ours if pid in stats) / TICKS
 
 
-def measured(what: str, how: str, n_rows: int, work, *, warm: bool = True) -> tuple[object, list[object]]:
-    """Run some work, twice where it can be, and return what the last run gave and its row."""
-    if warm:
+def measured(what: str, how: str, n_rows: int, work, *, warm: int = 1, times: int = 1) -> tuple[object, list[object]]:
+    """Run some work, `warm` times before it is counted, and return what the last run gave and its row: means over runs."""
+    for _ in range(warm):
         work()
     before, start = tree_cpu(), time.perf_counter()
-    result = work()
-    cpu, clock = tree_cpu() - before, time.perf_counter() - start
+    for _ in range(times):
+        result = work()
+    cpu, clock = (tree_cpu() - before) / times, (time.perf_counter() - start) / times
     row = [what, how, f"{n_rows:.0e}", round(cpu * 1e9 / n_rows), round(cpu, 2), round(clock, 1)]
     print(*row, flush=True)
     return result, row
@@ -91,8 +92,12 @@ def pairs_beside(session, table: chaffinch.Table, blocks: FileBlocks, n_rows: in
             tally.add(codes)
         return tally.marginals()
 
-    theirs, first = measured("105 pairs from code files", "one machine", n_rows, alone)
-    ours, second = measured("105 pairs from code files", "Spark", n_rows, lambda: on_spark.marginals(pairs))
+    times = max(2, 10**8 // n_rows)
+    some = SparkCounter(session.range(0, 1, 1, 1), FileBlocks(blocks.units[:1]), table.schema, RowsSeen(n_rows // FILES, 0), n_tasks=1)
+    for _ in range(8):  # Spark takes its workers in turn, and each loads kernels when it is first asked to count
+        some.marginals(pairs)
+    theirs, first = measured("105 pairs from code files", "one machine", n_rows, alone, times=times)
+    ours, second = measured("105 pairs from code files", "Spark", n_rows, lambda: on_spark.marginals(pairs), times=times)
     assert all(a.same(b) for a, b in zip(ours, theirs, strict=True))
     return [first, second]
 
@@ -123,7 +128,7 @@ def main() -> None:
         scanned, row = measured("schema", "Spark", n_rows, lambda: cs.scan(frame))
         rows.append(row)
         rows.append(measured("schema", "one machine", n_rows, lambda: chaffinch.scan(path, {"age": "integer"}))[1])
-        counter, row = measured("rows to code files", "Spark", n_rows, lambda: scanned.coded(folder), warm=False)
+        counter, row = measured("rows to code files", "Spark", n_rows, lambda: scanned.coded(folder), warm=0)
         rows.append(row)
         with counter:
             model, row = measured("fit from code files, 2 parents", "Spark", n_rows, lambda: chaffinch.BayesNet(parents=2).fit(counter, seed=7))
@@ -140,8 +145,10 @@ def main() -> None:
 
         rows.append(measured("draw and write", "one machine", many, write_alone)[1])
         spark_writes = cs.draw(model, n_rows, seed=8).write.mode("overwrite")
-        rows.append(measured("draw and write", "Spark's writer", n_rows, lambda: spark_writes.parquet(str(folder / "spark")), warm=False)[1])
+        rows.append(measured("draw and write", "Spark's writer", n_rows, lambda: spark_writes.parquet(str(folder / "spark")), warm=0)[1])
 
+        empty = session.range(0, 2, 1, 2)
+        rows.append(measured("a job of two tasks that do nothing", "Spark", 1, lambda: empty.mapInArrow(lambda batches: batches, "id long").collect(), times=20)[1])
         for many in (10 * n_rows, 100 * n_rows):
             rows += pairs_beside(session, small, code_files(small, many, folder), many)
     save("spark_speed", ["what", "how", "rows", "CPU ns a row", "CPU s", "clock s"], rows, "pyspark")

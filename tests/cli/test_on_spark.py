@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
@@ -78,6 +79,27 @@ def test_a_journey_on_spark(spark, run_here, data, tmp_path):
     assert chaffinch.read_schema(tmp_path / "s.toml").names
     done, alone = run_here("describe", people, "--engine", "spark"), run_here("describe", people)
     assert done.out.splitlines()[:12] == alone.out.splitlines()[:12]
+
+
+def test_a_private_synthesis_on_spark_prints_its_promise_and_no_bad_cell(spark, run_here, data, tmp_path):
+    """At most two rows of each person, and a cell that no declaration has: it becomes what the schema says, and nothing repeats it."""
+    pytest.importorskip("opendp")
+    rows = chaffinch.read(data / "cmc.csv").data
+    ids = pa.array([f"p{i // 3}" for i in range(rows.num_rows)])
+    methods = pa.array(["4711-secret" if i == 5 else str(value) for i, value in enumerate(rows.column("contraceptive_method").to_pylist())])
+    rows = rows.set_column(rows.column_names.index("contraceptive_method"), "contraceptive_method", methods).append_column("id", ids)
+    pq.write_table(rows, tmp_path / "people.parquet")
+    schema = (data / "cmc_declared.toml").read_text() + '\n[columns.id]\nkind = "identifier"\nrole = "person"\n'
+    (tmp_path / "schema.toml").write_text(schema)
+    done = run_here(
+        "synth", tmp_path / "people.parquet", "-o", tmp_path / "out", "--engine", "spark", "--epsilon", "2", "--person-id", "id", "--rows-per-person", "2", "--schema", tmp_path / "schema.toml",
+        "--rows", "500", "--json", tmp_path / "a.json",
+    )  # fmt: skip
+    assert done.code == 0, done.err
+    assert "epsilon" in done.err
+    assert "4711-secret" not in done.err + done.out + (tmp_path / "a.json").read_text()
+    assert pq.read_table(tmp_path / "out").num_rows == 500
+    assert json.loads((tmp_path / "a.json").read_text()).get("run", {}) == {}
 
 
 def test_what_is_no_table_ends_with_2_and_leaves_nothing(spark, run_here, tmp_path):

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 
 from chaffinch.errors import ChaffinchError, ClusterError, FileError, SchemaError
-from chaffinch.spark.jobs import WorkerError, collected, guarded, in_our_words, mapped, translated
+from chaffinch.spark.jobs import WorkerError, collected, guarded, in_our_words, mapped, settle, translated
 
 SECRET = "4711-secret"
 
@@ -132,3 +132,14 @@ def test_a_fault_on_a_real_worker_is_told_without_the_value(spark):
     with pytest.raises(ClusterError, match="A task on a worker failed: ValueError in ") as found:
         collected(mapped(spark.range(0, 2, 1, 2), bad, "id long"))
     assert SECRET not in str(found.value)
+
+
+def test_a_worker_settles_once_and_nobody_else_does():
+    """In a process that Spark's daemon started what is loaded is frozen after the first task; in any other nothing is."""
+    code = (
+        "import gc, sys, types\nfrom chaffinch.spark.jobs import settle\nassert not settle()\nassert gc.get_freeze_count() == 0\n"
+        "sys.modules['__main__'].__spec__ = types.SimpleNamespace(name='pyspark.daemon')\nassert settle()\nassert gc.get_freeze_count() > 10_000\nassert not settle()\n"
+    )
+    assert not settle()
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr

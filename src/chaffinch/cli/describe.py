@@ -25,7 +25,7 @@ from .options import (
 )
 
 if TYPE_CHECKING:
-    from ..spark.scan import SparkScan
+    from ..spark.scanning import SparkScan
     from ..table.scan import Scan
     from ..workflows.synthesise import ReadSettings
 

@@ -14,7 +14,7 @@ from .options import ledger_allows, show_notes, show_promise, write_json
 if TYPE_CHECKING:
     from .._base.progress import Progress
     from ..risk import RiskResult, RiskSettings
-    from ..spark.scan import SparkScan
+    from ..spark.scanning import SparkScan
     from ..utility import UtilityResult, UtilitySettings
     from ..workflows.synthesise import ReadSettings, SynthesisSettings
 

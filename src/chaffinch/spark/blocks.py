@@ -21,7 +21,6 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from .._base.errors import FileError
-from ..synth.model_file import schema_from_dict, schema_to_dict
 from ..table.code_cache import block_of as block_of_codes
 from ..table.code_cache import codes_of_block
 from ..table.codec import Categories
@@ -122,12 +121,16 @@ def unhashable(kind: Any) -> bool:
 
 def schema_text(schema: Schema) -> str:
     """Return a fitted schema as text that travels to workers."""
+    from ..synth.model_file import schema_to_dict
+
     return json.dumps(schema_to_dict(schema), ensure_ascii=False, allow_nan=False)
 
 
 @lru_cache(maxsize=8)
 def schema_of(text: str) -> Schema:
     """Return the schema in a text: read once by a worker, whatever the number of its tasks."""
+    from ..synth.model_file import schema_from_dict  # a worker that counts codes needs no schema, and starts the sooner
+
     return schema_from_dict(json.loads(text))
 
 

@@ -58,7 +58,7 @@ from .profiles import PART
 from .session import parallelism, session_of, spark_functions
 
 if TYPE_CHECKING:
-    from .scan import SparkScan
+    from .scanning import SparkScan
 
 __all__ = ["FrameParts", "RawFrame", "frames_on_one_grid"]
 

@@ -24,7 +24,7 @@ from ..table.personal.detect import personal_note, warn_of, with_evidence
 from ..table.schema import Schema
 from ..table.schema_file import SchemaLike, as_schema
 from .blocks import BLOCK_ROWS, CHECK, block_of, regrouped, schema_of, schema_text, summed, unhashable
-from .scan import SparkScan, counted_rows
+from .scanning import SparkScan, counted_rows
 from .session import ready, session_of, spark_functions
 
 __all__ = ["EncodeDeclared", "first_rows", "prepare"]

@@ -11,7 +11,7 @@ import pyarrow as pa
 from .._base.errors import InputError
 from .blocks import in_utc, unhashable
 from .jobs import in_our_words
-from .scan import SparkScan
+from .scanning import SparkScan
 from .session import spark_functions
 
 __all__ = ["MOST_SAMPLED", "sample_rows"]

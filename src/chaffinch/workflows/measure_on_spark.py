@@ -14,7 +14,7 @@ from .._base.errors import InputError
 from ..risk import RiskResult, RiskSettings, measure_risk
 from ..spark.places import read_frame
 from ..spark.sampling import MOST_SAMPLED
-from ..spark.scan import SparkScan
+from ..spark.scanning import SparkScan
 from ..spark.session import started_session
 from ..table.long_align import check_long_schema
 from ..table.note import Note

@@ -26,7 +26,7 @@ from ..spark.drawing import draw
 from ..spark.files import check_folder, write
 from ..spark.places import check_free, is_address, local_path, read_frame, write_frame
 from ..spark.private import prepare
-from ..spark.scan import SparkScan, scan
+from ..spark.scanning import SparkScan, scan
 from ..spark.session import started_session
 from ..synth import BayesNet, Independent, Model, load_model
 from ..synth.account import AccountNote, SynthesisAccount

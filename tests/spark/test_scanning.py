@@ -62,7 +62,7 @@ def test_codecs_are_those_of_the_file(spark, frame, scanned, people):
     assert "were not searched for on Spark" in str([note for note in scanned.notes if note.what == "rules"])
 
 
-@pytest.mark.parametrize("partitions", [1, 7, 97])
+@pytest.mark.parametrize("partitions", [1, 2, 7, 97])
 def test_counts_network_and_tables_are_those_of_memory(frame, scanned, people, tmp_path, partitions):
     """97 partitions of which most are empty: rows are spread by a column of three values and missing ones."""
     spread = frame.repartition(partitions, "word") if partitions == 97 else frame.repartition(partitions)

@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 import chaffinch
 import chaffinch.spark as cs
 from chaffinch.errors import ClusterError, InputError, UnknownNameError
-from chaffinch.spark.attribution import CountKeys, SumKeys, attribution
 from chaffinch.spark.blocks import CodeColumns
 from chaffinch.spark.counter import RowsSeen
+from chaffinch.spark.key_sums import CountKeys, SumKeys, attribution
 
 from ..conftest import make_coded
 from .conftest import local_counter
