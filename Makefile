@@ -38,7 +38,7 @@ test-spark: ## Run the tests of the Spark engine, on Spark 4 and 3.5; skipped wi
 	else \
 	  $(MAKE) --no-print-directory $(SPARK_VENV)/.spark $(OLD_SPARK_VENV)/.spark && \
 	  $(SPARK_VENV)/bin/python -m pytest tests/spark tests/workflows/test_on_spark.py tests/workflows/test_measure_on_spark.py tests/workflows/test_release_on_spark.py tests/cli/test_on_spark.py -m spark && \
-	  $(OLD_SPARK_VENV)/bin/python -m pytest tests/spark tests/workflows/test_on_spark.py -m "spark and not slow"; \
+	  $(OLD_SPARK_VENV)/bin/python -m pytest tests/spark tests/workflows/test_on_spark.py tests/workflows/test_measure_on_spark.py tests/workflows/test_release_on_spark.py -m "spark and not slow"; \
 	fi
 
 test-package: $(VENV)/.plain ## Build the package and install it in clean environments, oldest and newest Python, also without an index

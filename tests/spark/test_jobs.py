@@ -139,6 +139,7 @@ def test_a_worker_settles_once_and_nobody_else_does():
     code = (
         "import gc, sys, types\nfrom chaffinch.spark.jobs import settle\nassert not settle()\nassert gc.get_freeze_count() == 0\n"
         "sys.modules['__main__'].__spec__ = types.SimpleNamespace(name='pyspark.daemon')\nassert settle()\nassert gc.get_freeze_count() > 10_000\nassert not settle()\n"
+        "sys.modules.update({f'more{i}': sys for i in range(20)})\nassert settle()\n"
     )
     assert not settle()
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)

@@ -27,6 +27,9 @@ __all__ = ["Task", "WorkerError", "collected", "guarded", "in_our_words", "insta
 Task = Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]
 """What a worker does with the batches of a partition. Frozen dataclasses of plain values: they travel."""
 
+MANY_MODULES = 20
+"""Modules that a worker loads before it settles again."""
+
 _FAULT = re.compile(r"chaffinch-fault (\{.*?\}) end-of-fault")
 _NO_MODULE = re.compile(r"No module named '([\w.]+)'")
 _ARROW_TYPES = {
@@ -65,16 +68,18 @@ def _place(error: Exception) -> str:
 
 
 def settle() -> bool:
-    """Take what a worker of Spark has loaded out of the reach of the garbage collector, once in its life, and return whether that was done now.
+    """Take what a worker of Spark has loaded out of the reach of the garbage collector, again where it has loaded much more, and return whether that was done now.
 
     After each task Spark has a worker that it uses again collect garbage. Where numba and Arrow are loaded, that goes through half a million objects that stay
     anyway: 60 ms of CPU a task, as much as counting all pairs of a million and a half rows.
     """
     program = getattr(sys.modules.get("__main__"), "__spec__", None)
-    if program is None or not program.name.startswith("pyspark.") or gc.get_freeze_count():
+    loaded, frozen = len(sys.modules), getattr(settle, "loaded", 0)
+    if program is None or not program.name.startswith("pyspark.") or loaded < frozen + MANY_MODULES:
         return False
     gc.collect()
     gc.freeze()
+    settle.loaded = loaded  # type: ignore[attr-defined]
     return True
 
 
