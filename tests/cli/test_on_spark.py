@@ -12,16 +12,16 @@ import pyarrow.parquet as pq
 import pytest
 
 import chaffinch
-from chaffinch.cli.on_spark import check_drawing_engine, check_scan_engine
+from chaffinch.cli.on_spark import check_here
 from chaffinch.errors import InputError, UnknownNameError
 
 
 def test_other_engines_are_not_sparks():
-    check_drawing_engine("auto")
+    check_here("auto")
     with pytest.raises(UnknownNameError, match="Did you mean 'spark'"):
-        check_drawing_engine("sparc")
+        check_here("sparc")
     with pytest.raises(InputError, match="give --engine spark too"):
-        check_scan_engine("memory", "/cache")
+        check_here("memory", "/cache")
 
 
 def test_what_is_wrong_ends_with_2_before_spark_is_started(run_here, data, tmp_path, monkeypatch):
@@ -33,6 +33,9 @@ def test_what_is_wrong_ends_with_2_before_spark_is_started(run_here, data, tmp_p
         (["synth", table, "-o", tmp_path / "out.csv", "--engine", "spark"], "folders of Parquet files"),
         (["synth", table, "-o", out, "--engine", "spark", "--keep", "wife_age"], "keep completes"),
         (["synth", table, "-o", tmp_path / "out.csv", "--cache", tmp_path], "give --engine spark too"),
+        (["synth", table, "-o", tmp_path / "out.csv", "--engine", "sparc"], "Did you mean 'spark'?"),
+        (["release", table, "-o", out, "--engine", "sparc"], "Did you mean 'spark'?"),
+        (["utility", table, table, "--engine", "sparc"], "Did you mean 'spark'?"),
         (["synth", table, "-o", out, "--engine", "spark", "--rows", "1.5"], "is no whole number"),
         (["synth", table, "-o", out, "--engine", "spark", "--delimiter", ";"], "leave out --delimiter"),
         (["release", table, "-o", out, "--engine", "spark", "--copies", "2"], "A release on Spark has one synthesis"),

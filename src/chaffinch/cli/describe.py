@@ -55,7 +55,7 @@ def describe(
     from ..table.note import note_lines
     from ..table.personal.detect import PERSONAL
     from ..workflows.on_spark import described_on_spark
-    from .on_spark import check_scan_engine
+    from .on_spark import check_here
     from .reading import scan_input
 
     source = Path(input)
@@ -65,7 +65,7 @@ def describe(
     if engine == "spark":
         scanned, description = described_on_spark(input, reading, cache=cache)
     else:
-        check_scan_engine(engine, cache)
+        check_here(engine, cache)
         with progress_bar(quiet=quiet) as progress:
             scanned = scan_input(source, reading, progress)
             counter = StreamCounter(scanned, threads=threads, progress=progress)

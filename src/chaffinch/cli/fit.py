@@ -59,7 +59,7 @@ def fit(
     from ..workflows.running import RunOptions
     from ..workflows.synthesise import Synthesis
     from .estimates import Speaker, Work
-    from .on_spark import check_not_spark, fit_on_spark
+    from .on_spark import check_here, fit_on_spark
     from .plan import show_plan
 
     choice.check_protected()
@@ -71,7 +71,7 @@ def fit(
         settings = choice.synthesis(reading, output, ledger=ledger)
         fit_on_spark(settings, input, output, cache=cache, seed=seed, json=json, quiet=quiet)
         return
-    check_not_spark(cache)
+    check_here(engine, cache)
     check_outputs(source, output, json, ledger)
     settings = choice.synthesis(reading, output, ledger=ledger, engine=engine)
     speaker = Speaker(quiet, reading, Work(choice.settings, source))

@@ -18,25 +18,15 @@ if TYPE_CHECKING:
     from ..utility import UtilityResult, UtilitySettings
     from ..workflows.synthesise import ReadSettings, SynthesisSettings
 
-__all__ = ["check_drawing_engine", "check_not_spark", "check_scan_engine", "fit_on_spark", "risk_on_spark", "sample_on_spark", "schema_on_spark", "synth_on_spark", "utility_on_spark"]
+__all__ = ["check_here", "fit_on_spark", "risk_on_spark", "sample_on_spark", "schema_on_spark", "synth_on_spark", "utility_on_spark"]
 
 
-def check_not_spark(cache: str | None) -> None:
-    """Raise where an option of Spark was given without it."""
+def check_here(engine: str, cache: str | None = None) -> None:
+    """Raise unless an engine works on this machine, and no option of Spark was given."""
     if cache is not None:
         raise InputError("--cache is where Spark holds codes: give --engine spark too, or leave it out.")
-
-
-def check_drawing_engine(engine: str) -> None:
-    """Raise unless an engine draws rows; here they are drawn in bounded memory, whichever it is."""
     if engine not in ("auto", "memory", "stream"):
         raise unknown_name("engine", engine, ("auto", "memory", "stream", "spark"))
-
-
-def check_scan_engine(engine: str, cache: str | None = None) -> None:
-    """Raise unless an engine scans tables; files are scanned in bounded memory, whichever it is."""
-    check_not_spark(cache)
-    check_drawing_engine(engine)
 
 
 def synth_on_spark(

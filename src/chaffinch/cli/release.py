@@ -116,7 +116,7 @@ def release(
     from ..workflows.running import RunOptions
     from ..workflows.writing import copy_paths
     from .estimates import Speaker, Work
-    from .on_spark import check_not_spark
+    from .on_spark import check_here
     from .plan import show_plan
     from .risk import end, risk_settings, show_attacks
     from .utility import show_verdict, utility_settings
@@ -127,7 +127,7 @@ def release(
         show_plan(choice, source, reading, json)
         return
     if engine != "spark":
-        check_not_spark(cache)
+        check_here(engine, cache)
     known = names_of(keys)
     wanted = choice.sensitive
     if max_excess is not None and not (known and wanted):

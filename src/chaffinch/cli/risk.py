@@ -131,7 +131,7 @@ def risk(
     from .._base.progress import progress_bar
     from ..workflows.policy import RiskPolicy
     from .arrow import start_arrow
-    from .on_spark import check_not_spark, risk_on_spark
+    from .on_spark import check_here, risk_on_spark
     from .options import write_json
     from .reading import open_beside, open_input
 
@@ -153,7 +153,7 @@ def risk(
             places = (original, synthetic[0], holdout)
             result = risk_on_spark(places, settings, reading, cache=cache, seed=seed, threads=threads, quiet=quiet, progress=progress)
         else:
-            check_not_spark(cache)
+            check_here(engine, cache)
             choice = chosen_engine(engine, [mine, *theirs, *([] if fresh is None else [fresh])], reading, quiet=quiet)
             table = open_input(mine, reading, choice, quiet=quiet, progress=progress)
             others = [open_beside(path, reading) for path in theirs], None if fresh is None else open_beside(fresh, reading)

@@ -38,13 +38,13 @@ def sample(
     from ..workflows.running import RunOptions
     from ..workflows.sample import sample_to_file
     from .estimates import DrawingSpeaker
-    from .on_spark import check_drawing_engine, sample_on_spark
+    from .on_spark import check_here, sample_on_spark
 
     values = _given(given)
     if engine == "spark":
         sample_on_spark(model, output, rows=rows, given=values, seed=seed, json=json, quiet=quiet)
         return
-    check_drawing_engine(engine)
+    check_here(engine)
     target = Path(output)
     file_format(target)
     check_outputs(model, target, json)

@@ -62,7 +62,7 @@ def schema(
     from .._base.errors import InputError
     from .._base.progress import progress_bar
     from ..table import schema_text, write_schema
-    from .on_spark import check_scan_engine, schema_on_spark
+    from .on_spark import check_here, schema_on_spark
     from .reading import scan_input
 
     source = Path(input)
@@ -79,7 +79,7 @@ def schema(
     if engine == "spark":
         scanned = schema_on_spark(input, reading)
     else:
-        check_scan_engine(engine)
+        check_here(engine)
         with progress_bar(quiet=quiet) as progress:
             scanned = scan_input(source, reading, progress)
     if edit:

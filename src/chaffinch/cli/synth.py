@@ -68,7 +68,7 @@ def synth(
     from ..workflows.synthesise import Synthesis
     from ..workflows.writing import copy_paths
     from .estimates import Speaker, Work
-    from .on_spark import check_not_spark, synth_on_spark
+    from .on_spark import check_here, synth_on_spark
     from .plan import show_plan
 
     choice.check_counts(rows, copies)
@@ -81,7 +81,7 @@ def synth(
         settings = choice.synthesis(reading, target, ledger=ledger, rows=rows, copies=copies)
         synth_on_spark(settings, input, output, model=model, cache=cache, seed=seed, json=json, quiet=quiet)
         return
-    check_not_spark(cache)
+    check_here(engine, cache)
     outputs = copy_paths(target, copies)
     check_outputs(source, *outputs, model, json, ledger)
     settings = choice.synthesis(reading, target, ledger=ledger, rows=rows, copies=copies, engine=engine)

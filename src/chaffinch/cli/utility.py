@@ -86,7 +86,7 @@ def utility(
     from ..utility import measure_utility
     from .arrow import start_arrow
     from .estimates import say_measuring
-    from .on_spark import check_not_spark, utility_on_spark
+    from .on_spark import check_here, utility_on_spark
     from .options import write_json
     from .reading import open_beside, open_input
 
@@ -101,7 +101,7 @@ def utility(
         if engine == "spark":
             result = utility_on_spark((original, synthetic, holdout), settings, reading, cache=cache, seed=seed, threads=threads, quiet=quiet, progress=progress)
         else:
-            check_not_spark(cache)
+            check_here(engine, cache)
             choice = chosen_engine(engine, [path for path in (mine, theirs, others) if path is not None], reading, quiet=quiet)
             table = open_input(mine, reading, choice, quiet=quiet, progress=progress)
             if not quiet:
