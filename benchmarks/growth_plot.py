@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import ceil, floor, log10
 
-COLOURS = {"greedy": "#b5541c", "genetic": "#2a6f97", "ordering": "#2e7d4f", "ordering, from a file": "#8a8a8a"}
+SEARCHES = {"greedy": "#b5541c", "genetic": "#2a6f97", "ordering": "#2e7d4f", "ordering, from a file": "#8a8a8a"}
+ENGINES = {"stream": "#2e7d4f", "memory": "#b5541c"}
+COLOURS = SEARCHES | ENGINES
 WIDTH, HEIGHT, LEFT, TOP, GAP_X, GAP_Y = 230, 170, 62, 52, 62, 64
 PANELS = (("rows", "rows"), ("columns", "columns"), ("k", "parents (k)"))
 MEASURES = (("fit, s", 5), ("peak, GiB", 8))
@@ -30,7 +32,7 @@ def draw(rows: Sequence[Sequence[object]]) -> str:
             lines = _lines(rows, grows, at)
             x0, y0 = LEFT + column * (WIDTH + GAP_X), TOP + row * (HEIGHT + GAP_Y)
             parts += _panel(lines, x0, y0, name, measure)
-    parts += _legend(LEFT, 22)
+    parts += _legend(LEFT, 22, SEARCHES)
     return "\n".join([*parts, "</svg>", ""])
 
 
@@ -42,13 +44,17 @@ def draw_journey(rows: Sequence[Sequence[object]]) -> str:
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" role="img" aria-labelledby="t d" font-family="sans-serif" font-size="11" fill="#222">',
         '<title id="t">Growth of chaffinch synth with rows and with columns</title>',
         '<desc id="d">Four panels with logarithmic axes: processor time (above) and peak memory (below) of the whole command against rows and against '
-        "columns. The figures are in journey_growth.csv.</desc>",
+        "columns, one line for each engine. The figures are in journey_growth.csv.</desc>",
         f'<rect width="{width}" height="{height}" fill="#fff"/>',
     ]
     for i, (measure, at) in enumerate(measures):
         for j, (grows, name, x_at) in enumerate(panels):
-            line = [(float(str(row[x_at])), float(str(row[at]))) for row in rows if row[0] == grows]
-            parts += _panel({"ordering": line}, LEFT + j * (WIDTH + GAP_X), TOP + i * (HEIGHT + GAP_Y), name, measure)
+            lines: dict[str, list[Point]] = {}
+            for row in rows:
+                if row[0] == grows:
+                    lines.setdefault(str(row[1]), []).append((float(str(row[x_at])), float(str(row[at]))))
+            parts += _panel(lines, LEFT + j * (WIDTH + GAP_X), TOP + i * (HEIGHT + GAP_Y), name, measure, figures=True)
+    parts += _legend(LEFT, 22, {f"--engine {name}": colour for name, colour in ENGINES.items() if any(row[1] == name for row in rows)})
     return "\n".join([*parts, "</svg>", ""])
 
 
@@ -71,8 +77,8 @@ def _ticks(values: Sequence[float]) -> list[float]:
     return [t for t in fine if min(values) / 2.5 < t < max(values) * 2.5]
 
 
-def _panel(lines: dict[str, list[Point]], x0: float, y0: float, name: str, measure: str) -> list[str]:
-    """Return one panel: frame, grid, ticks, lines."""
+def _panel(lines: dict[str, list[Point]], x0: float, y0: float, name: str, measure: str, *, figures: bool = False) -> list[str]:
+    """Return one panel: frame, grid, ticks, lines; with `figures` also what each point stands for, above the highest line and below the others."""
     points = [point for line in lines.values() for point in line]
     if not points:
         return []
@@ -104,6 +110,12 @@ def _panel(lines: dict[str, list[Point]], x0: float, y0: float, name: str, measu
         colour = COLOURS.get(search, "#555")
         out.append(f'<polyline points="{path}" fill="none" stroke="{colour}" stroke-width="1.8"/>')
         out += [f'<circle cx="{x:.1f}" cy="{y:.1f}" r="2.6" fill="{colour}"/>' for x, y in placed]
+        highest = dict(line) if len(lines) == 1 else {x: y for x, y in line if y >= max(other for some in lines.values() for at, other in some if at == x)}
+        for (x, y), (value_x, value) in zip(placed, sorted(line), strict=True) if figures else ():
+            left, right = x - x0 < 20, x0 + WIDTH - x < 20
+            anchor, shift = ("start", 5) if left else ("end", -5) if right else ("middle", 0)
+            above = value_x in highest and not left  # lines rise: the first figure stands below them
+            out.append(f'<text x="{x + shift:.1f}" y="{y - 7 if above else y + (22 if right else 13):.1f}" text-anchor="{anchor}" font-size="9" fill="{colour}">{value:.3g}</text>')
     return out
 
 
@@ -114,10 +126,10 @@ def _number(value: float) -> str:
     return f"{value:g}"
 
 
-def _legend(x: float, y: float) -> list[str]:
+def _legend(x: float, y: float, colours: dict[str, str]) -> list[str]:
     """Return a line of colours and names."""
     out = []
-    for name, colour in COLOURS.items():
+    for name, colour in colours.items():
         out.append(f'<line x1="{x}" y1="{y}" x2="{x + 22}" y2="{y}" stroke="{colour}" stroke-width="2.5"/>')
         out.append(f'<text x="{x + 28}" y="{y + 4}">{name}</text>')
         x += 50 + 7 * len(name)
