@@ -308,7 +308,7 @@ def frames_on_one_grid(
     check_long_schema(original.schema)
     enough_rows("The original table", original.n_rows)
     session = session_of(original.frame)
-    frames = [other.frame if hasattr(other, "rows") and hasattr(other, "frame") else other for other in others]
+    frames = [other.frame if isinstance(other, type(original)) else other for other in others]
     called = list(names[: len(frames)])
     for name, frame in zip(called, frames, strict=True):
         session_of(frame)
