@@ -7,6 +7,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+import chaffinch
+from chaffinch.table import table_writer
 from chaffinch.table.formats import parquet
 from chaffinch.table.sources import expected_shape, open_source
 
@@ -58,3 +60,18 @@ def test_bytes_that_were_read_are_let_go(tmp_path, monkeypatch, group_rows):
         held = max(held, pa.total_allocated_bytes() - before)
         del batch
     assert held < 8e6
+
+
+@pytest.mark.parametrize(("columns", "rows", "bytes_of", "groups"), [(2, 21, 1000, [10, 10, 10, 7]), (70, 21, 1000, [30, 7]), (70, 1000, 15, [20, 17])])
+def test_small_tables_of_many_columns_are_gathered_into_row_groups(tmp_path, monkeypatch, columns, rows, bytes_of, groups):
+    """Few columns: a group a table. Many: a group is full with the table of ten rows that brings it to 21 rows, or to the bytes of 15 or more."""
+    monkeypatch.setattr(parquet, "GROUP_ROWS", rows)
+    monkeypatch.setattr(parquet, "GROUP_BYTES", bytes_of * 8 * columns)
+    values = [i % 5 for i in range(37)]
+    table = chaffinch.read(pa.table({f"c{j}": values for j in range(columns)}))
+    with table_writer(tmp_path / "t.parquet") as write:
+        for start in range(0, 37, 10):
+            write(table[start : start + 10])
+    metadata = pq.read_metadata(tmp_path / "t.parquet")
+    assert [metadata.row_group(i).num_rows for i in range(metadata.num_row_groups)] == groups
+    assert pq.read_table(tmp_path / "t.parquet").column("c1").to_pylist() == values

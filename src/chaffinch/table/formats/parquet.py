@@ -24,6 +24,9 @@ BATCH_CELLS = 1 << 22
 LEAST_ROWS = 1 << 12
 """Rows of a batch, however many columns there are."""
 
+GATHERED_FROM, GROUP_ROWS, GROUP_BYTES = 64, 1 << 16, 1 << 26
+"""Columns above which tables are gathered before they are written, and the rows and bytes at which a row group is full."""
+
 BUFFER_BYTES = 1 << 16
 """Bytes of a column that are read at a time."""
 
@@ -71,7 +74,34 @@ def _shape(path: Path, options: ReadOptions) -> tuple[int, int]:
 def _writer(part: Path, target: Path) -> AbstractContextManager[Callable[[Table], None]]:
     import pyarrow.parquet as pq
 
-    return appending(lambda schema: pq.ParquetWriter(part, schema, compression="zstd"))
+    return appending(lambda schema: _RowGroups(pq.ParquetWriter(part, schema, compression="zstd")))
+
+
+class _RowGroups:
+    """Writes tables as row groups. Small tables of many columns are gathered: a file notes some 800 bytes of each column of each group, and holds them until its end."""
+
+    def __init__(self, writer: Any) -> None:
+        self.writer = writer
+        self.waiting: list[pa.Table] = []
+
+    def write_table(self, table: pa.Table) -> None:
+        """Write a table, or keep it until a group is full."""
+        self.waiting.append(table)
+        rows, size = sum(one.num_rows for one in self.waiting), sum(one.nbytes for one in self.waiting)
+        if table.num_columns <= GATHERED_FROM or rows >= GROUP_ROWS or size >= GROUP_BYTES:
+            self._write()
+
+    def close(self) -> None:
+        """Write what is kept, and end the file."""
+        try:
+            if self.waiting:
+                self._write()
+        finally:
+            self.writer.close()
+
+    def _write(self) -> None:
+        tables, self.waiting = self.waiting, []
+        self.writer.write_table(tables[0] if len(tables) == 1 else pa.concat_tables(tables))
 
 
 PARQUET = FORMATS.register(
