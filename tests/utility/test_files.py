@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import math
-import os
+import tempfile
 from pathlib import Path
-from tempfile import gettempdir
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -94,15 +93,12 @@ def test_counts_are_of_all_records_and_the_rest_says_of_which_sample(adult):
     assert {**again.to_dict(), "run": 0} == {**plain, "run": 0}
 
 
-def test_no_codes_stay_behind_also_where_it_fails(adult):
-    def folders() -> set[str]:
-        return {name for name in os.listdir(gettempdir()) if name.startswith("chaffinch-")}
-
-    before = folders()
+def test_no_codes_stay_behind_also_where_it_fails(adult, tmp_path, monkeypatch):
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     chaffinch.utility(chaffinch.scan(adult["original"]), adult["synthetic"], measures=["tvd"], seed=1)
     with pytest.raises(InputError, match="nothing"):
         chaffinch.utility(chaffinch.scan(adult["original"]), adult["synthetic"], formula="income ~ nothing", measures=["regression"], seed=1)
-    assert folders() == before
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_sample_of_few_is_refused():
