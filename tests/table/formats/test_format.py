@@ -61,7 +61,7 @@ def test_a_registered_format_is_in_the_help_of_a_command(toy):
 
 def test_a_format_that_is_gone_is_not_listed():
     words = " ".join(CliRunner().invoke(app, ["release", "--help"], env={"COLUMNS": "200"}).output.split())
-    for piece in ("CSV, TSV (both also .gz, .zst, .bz2), Parquet,", "SPSS .sav, Stata .dta, SAS .sas7bdat,", "a text file in a .zip."):
+    for piece in ("CSV, TSV (both also .gz, .zst, .bz2), Parquet,", "SPSS .sav, Stata .dta, SAS .sas7bdat,", "a text file in a .zip;"):
         assert piece in words
 
 
