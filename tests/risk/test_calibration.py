@@ -175,4 +175,5 @@ def test_copies_are_flagged(copied: float) -> None:
         found = family(ours, theirs, statistics=statistics, seed=1)
         assert found.lower_bound is not None
         assert (found.lower_bound > 0) == flagged
-        assert found.p_value == pytest.approx(1 / 1001) if flagged else found.p_value > 0.01  # type: ignore[operator]
+        # Of 5 % copied about two permutations in a thousand are as far out: one to three of 1,001 under six seeds.
+        assert (found.p_value <= 0.01) == flagged  # type: ignore[operator]
