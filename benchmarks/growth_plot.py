@@ -82,7 +82,8 @@ def _panel(lines: dict[str, list[Point]], x0: float, y0: float, name: str, measu
     points = [point for line in lines.values() for point in line]
     if not points:
         return []
-    x_ticks, y_ticks = _ticks([x for x, _ in points]), _ticks([y for _, y in points])
+    heights = [y for _, y in points]
+    x_ticks, y_ticks = _ticks([x for x, _ in points]), _ticks([0.75 * min(heights), *heights])  # room for a figure below the lowest point
     if not name.startswith("rows"):
         x_ticks = sorted({x for x, _ in points})
     x_low, x_high = log10(min(x_ticks[0], *(x for x, _ in points))), log10(max(x_ticks[-1], *(x for x, _ in points)))
