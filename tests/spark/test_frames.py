@@ -15,8 +15,9 @@ from chaffinch.errors import ClusterError, InputError, TooLargeError
 from chaffinch.risk import RiskSettings, measure_risk
 from chaffinch.spark import frames
 from chaffinch.spark.counter import RowsSeen
-from chaffinch.stats.pair import GROUP, counter_of, dealt_there, group_column
+from chaffinch.stats.pair import counter_of, dealt_there
 from chaffinch.table.align import align
+from chaffinch.table.groups import GROUP, group_column
 from chaffinch.table.row_hash import choose_slice
 from chaffinch.utility import UtilitySettings, measure_utility
 
@@ -214,3 +215,14 @@ def test_on_spark_tables_that_do_not_fit_are_named(on_spark, three):
     weighted = replace(scanned, schema=replace(scanned.schema, columns=columns))
     with pytest.raises(InputError, match="records have weights"), weighted.beside(on_spark[1]):
         pass
+
+
+def test_a_column_may_have_any_name(tmp_path):
+    """Also that of the groups which intervals are made of."""
+    rng = np.random.default_rng(1)
+    rows = [pa.table({"group": rng.choice(["a", "b"], 300), "clique": rng.choice(["p", "q"], 300), "n": rng.integers(0, 4, 300)}) for _ in range(2)]
+    original = chaffinch.read(rows[0])
+    settings = UtilitySettings(measures=COUNTED)
+    ours = measure_utility(LocalOrigin(original, 3, tmp_path), rows[1], None, settings, seed=3)
+    want = measure_utility(original, rows[1], None, settings, seed=3)
+    assert all(close(ours.results[name].value, result.value) for name, result in want.results.items())

@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 import chaffinch
 from chaffinch.stats import pair as module
-from chaffinch.stats.pair import GROUPS, TablePair, pair_up
+from chaffinch.stats.pair import TablePair, pair_up
+from chaffinch.table.groups import GROUPS
 
 
 @pytest.fixture

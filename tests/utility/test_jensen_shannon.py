@@ -11,7 +11,8 @@ from scipy import stats
 from scipy.spatial.distance import jensenshannon
 
 import chaffinch
-from chaffinch.stats.pair import GROUPS, TablePair
+from chaffinch.stats.pair import TablePair
+from chaffinch.table.groups import GROUPS
 from chaffinch.utility.jensen_shannon import jensen_shannon
 from chaffinch.utility.tvd import marginal_distance, total_variation
 

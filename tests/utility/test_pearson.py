@@ -13,9 +13,9 @@ import pytest
 
 import chaffinch
 from chaffinch.stats.intervals import jackknife
-from chaffinch.stats.pair import GROUPS
 from chaffinch.synth.independent import Independent
 from chaffinch.table import Table
+from chaffinch.table.groups import GROUPS
 from chaffinch.utility.pearson import pearson
 
 Coded = Callable[[Sequence[Sequence[int]], Sequence[int]], Table]

@@ -17,8 +17,8 @@ from phik.phik import phik_from_hist2d, phik_matrix
 
 import chaffinch
 from chaffinch.stats.intervals import jackknife
-from chaffinch.stats.pair import GROUPS
 from chaffinch.table import Categories, Column, Schema, Table
+from chaffinch.table.groups import GROUPS
 from chaffinch.utility.mu import mu, mu_from
 from chaffinch.utility.phi_k import phi_k
 from chaffinch.utility.phi_k_coefficient import phi_k_of_counts

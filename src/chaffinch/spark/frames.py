@@ -28,6 +28,7 @@ from ..synth.model_file import model_to_bytes
 from ..table.align import OtherTable, same_columns
 from ..table.codes import Codes
 from ..table.fit_schema import enough_rows
+from ..table.groups import GROUPS, group_column
 from ..table.long import LongTable, Summary, joined
 from ..table.long_align import ColumnRoom, check_long_schema, shared_columns
 from ..table.schema import Column, Schema
@@ -213,8 +214,7 @@ class FrameParts:
         """The codes of all rows with their groups, held until the end."""
         if groups not in self._counters:
             schema = self.reader.schema
-            column = Column("group", "categorical", codec=_levels(groups))
-            wide = replace(schema, columns=(column, *schema.columns), rules=())
+            wide = replace(schema, columns=(group_column(groups), *schema.columns), rules=())
             rows = self.frame.select(self.reader.raw(None), check=True)
             self._counters[groups] = self.held.enter_context(held_codes(rows, EncodeParts(self.reader, groups), wide, self.rows, self.session, self.cache))
         return self._counters[groups]
@@ -223,10 +223,6 @@ class FrameParts:
         if self.rows is not None:
             seen = _seen(answer)
             self.rows.check(seen if hashes else replace(seen, checksum=self.rows.checksum))
-
-
-GROUPS = 20
-"""Groups that records are dealt into where nobody asks for another number: as many as intervals have."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -268,12 +264,6 @@ class _RememberingCounter:
         if held + sum(marginal.counts.size for marginal in answer) <= REMEMBERED_CELLS:
             self.known[asked] = answer
         return answer
-
-
-def _levels(size: int) -> Any:
-    from ..table.codec import Categories
-
-    return Categories(tuple(range(size)))
 
 
 def _seen(answer: pa.Table) -> RowsSeen:

@@ -17,22 +17,16 @@ from ..counts.memory import MemoryCounter
 from ..counts.stream import StreamCounter
 from ..counts.tally import DENSE_CELLS
 from ..table.align import align
-from ..table.codec import Categories
 from ..table.codes import Codes
+from ..table.groups import GROUP, GROUPS, group_column
 from ..table.long import LongTable
 from ..table.schema import Column, Schema
 from ..table.table import Table
 
-__all__ = ["GROUP", "GROUPS", "TablePair", "counter_of", "deal", "dealer", "dealt_there", "group_column", "pair_up"]
-
-GROUPS = 20
-"""Groups of records that are left out in turn for an interval."""
+__all__ = ["TablePair", "counter_of", "deal", "dealer", "dealt_there", "pair_up"]
 
 DEALT = 1 << 20
 """Records that are dealt at a time."""
-
-GROUP = "\x00group"
-"""The name of the column of groups: none that a file has."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -159,11 +153,6 @@ def dealer(n_rows: int, person_of: NDArray[np.int64] | None = None) -> Callable[
         return np.concatenate(parts) if parts else np.zeros(0, dtype=np.uint8)
 
     return between
-
-
-def group_column(groups: int = GROUPS) -> Column:
-    """Return the column of groups."""
-    return Column(GROUP, "categorical", codec=Categories(tuple(range(groups))))
 
 
 def _dealt(table: Table | LongTable) -> Table | LongTable:

@@ -17,8 +17,9 @@ from numpy.typing import NDArray
 from .._base.errors import InputError
 from .._base.plain import from_plain, to_plain
 from ..stats.intervals import jackknife
-from ..stats.pair import GROUPS, TablePair
+from ..stats.pair import TablePair
 from ..stats.result import Result
+from ..table.groups import GROUPS
 from .metric import Distance
 
 __all__ = ["Association", "PairDifference", "associated", "too_few"]

@@ -14,8 +14,9 @@ from numpy.typing import NDArray
 from .._base.masking import THRESHOLD, masked_count
 from ..counts.marginal import Marginal
 from ..stats.intervals import wilson
-from ..stats.pair import GROUPS, pair_up
+from ..stats.pair import pair_up
 from ..table.codes import Codes
+from ..table.groups import GROUPS
 from ..table.long import LongTable, codes_of
 from ..table.table import Table
 from .marginals import Clique, in_batches

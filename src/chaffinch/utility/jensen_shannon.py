@@ -14,7 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..stats.intervals import jackknife
-from ..stats.pair import GROUPS, pair_up
+from ..stats.pair import pair_up
+from ..table.groups import GROUPS
 from ..table.long import LongTable
 from ..table.table import Table
 from .marginals import shares_of_groups, too_few_records

@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..counts.tally import DENSE_CELLS
-from ..stats.pair import GROUPS, TablePair
+from ..stats.pair import TablePair
+from ..table.groups import GROUPS
 
 __all__ = ["Clique", "in_batches", "in_runs", "shares_of_groups", "too_few_records"]
 

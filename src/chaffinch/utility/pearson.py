@@ -10,8 +10,9 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from ..stats.pair import GROUPS, dealer, pair_up
+from ..stats.pair import dealer, pair_up
 from ..table.codes import Codes
+from ..table.groups import GROUPS
 from ..table.long import LongTable, codes_of
 from ..table.table import Table
 from .association import Association, associated, too_few

@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._base.errors import InputError, unknown_name
-from ..stats.pair import GROUPS, pair_up
+from ..stats.pair import pair_up
+from ..table.groups import GROUPS
 from ..table.long import LongTable
 from ..table.table import Table
 from .association import Association, associated, too_few

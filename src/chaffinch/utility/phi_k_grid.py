@@ -13,10 +13,11 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from ..counts.marginal import Marginal
-from ..stats.pair import GROUP, TablePair, counter_of, deal, dealer, dealt_there, group_column
+from ..stats.pair import TablePair, counter_of, deal, dealer, dealt_there
 from ..table.codec import Categories
 from ..table.codes import Codes, narrowest
 from ..table.grid import to_numbers
+from ..table.groups import GROUP, group_column
 from ..table.long import LongTable, summaries_of
 from ..table.schema import NUMERIC_KINDS, Column, Schema
 from ..table.table import Table

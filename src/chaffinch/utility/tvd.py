@@ -22,7 +22,8 @@ from ..counts.marginal import Marginal
 from ..counts.sparse import SparseCounts
 from ..counts.tally import DENSE_CELLS
 from ..stats.intervals import Interval, jackknife
-from ..stats.pair import GROUPS, TablePair, pair_up
+from ..stats.pair import TablePair, pair_up
+from ..table.groups import GROUPS
 from ..table.long import LongTable
 from ..table.table import Table
 from .marginals import Clique, in_batches, shares_of_groups, too_few_records

@@ -1,0 +1,19 @@
+"""The column of groups that records are dealt into, to be left out in turn for intervals: here or where the rows are."""
+
+from __future__ import annotations
+
+from .codec import Categories
+from .schema import Column
+
+__all__ = ["GROUP", "GROUPS", "group_column"]
+
+GROUPS = 20
+"""Groups of records that are left out in turn for an interval."""
+
+GROUP = "\x00group"
+"""The name of the column of groups: none that a file has."""
+
+
+def group_column(groups: int = GROUPS) -> Column:
+    """Return the column of groups."""
+    return Column(GROUP, "categorical", codec=Categories(tuple(range(groups))))
