@@ -10,8 +10,10 @@ import pytest
 import chaffinch
 from chaffinch.errors import FileError, InputError, UnknownNameError
 from chaffinch.risk import RiskSettings
+from chaffinch.spark.scanning import scan
 from chaffinch.synth.model_file import model_to_bytes
 from chaffinch.utility import UtilitySettings
+from chaffinch.workflows import on_spark
 from chaffinch.workflows import release_on_spark as module
 from chaffinch.workflows.on_spark import synthesise_on_spark
 from chaffinch.workflows.release import ReleaseSettings
@@ -64,8 +66,11 @@ def test_what_is_not_done_on_spark_is_named_before_it_starts(monkeypatch, tmp_pa
             release_on_spark("a.parquet", changed, tmp_path, RunOptions())
 
 
-def test_a_release_is_rows_a_model_and_a_report(spark, people, tmp_path):
+def test_a_release_is_rows_a_model_and_a_report(spark, people, tmp_path, monkeypatch):
+    scans = []
+    monkeypatch.setattr(on_spark, "scan", lambda *args, **options: scans.append(1) or scan(*args, **options))
     result = release_on_spark(str(people), settings(max_excess=0.5), tmp_path, RunOptions(seed=3))
+    assert scans == [1]  # what is measured is what was learnt from
     names = result.write_beside(tmp_path)
     assert "confidential/report.html" in names
     assert "confidential/model.chaffinch" in names

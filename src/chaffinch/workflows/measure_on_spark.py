@@ -23,7 +23,7 @@ from .on_spark import cache_place, scanned_on_spark
 from .running import RunOptions
 from .synthesise import ReadSettings
 
-__all__ = ["check_sample", "risk_on_spark", "tables_on_spark", "utility_on_spark"]
+__all__ = ["check_sample", "risk_on_spark", "utility_on_spark"]
 
 
 def utility_on_spark(
@@ -35,7 +35,7 @@ def utility_on_spark(
     `cache`: where codes of all tables are held meanwhile (`SparkScan.coded`). About `settings.sample_rows` records of the largest table come to the driver.
     """
     check_sample(settings.sample_rows)
-    with tables_on_spark(original, synthetic, holdout, reading, cache=cache, session=session) as (scanned, other, fresh):
+    with _tables(original, synthetic, holdout, reading, cache=cache, session=session) as (scanned, other, fresh):
         return measure_utility(scanned, other, fresh, settings, seed=run.seed, threads=run.threads, progress=run.progress), scanned.notes
 
 
@@ -48,7 +48,7 @@ def risk_on_spark(
     Combinations of keys and sensitive values come to the driver with how many records have each, and about `settings.sample_rows` records of the largest table.
     """
     check_sample(settings.sample_rows)
-    with tables_on_spark(original, synthetic, holdout, reading, cache=cache, session=session) as (scanned, other, fresh):
+    with _tables(original, synthetic, holdout, reading, cache=cache, session=session) as (scanned, other, fresh):
         return measure_risk(scanned, other, fresh, settings, seed=run.seed, threads=run.threads, progress=run.progress), scanned.notes
 
 
@@ -59,7 +59,7 @@ def check_sample(rows: int) -> None:
 
 
 @contextlib.contextmanager
-def tables_on_spark(
+def _tables(
     original: str, synthetic: str, holdout: str | None, reading: ReadSettings, *, cache: str | None = None, session: Any = None
 ) -> Iterator[tuple[SparkScan, Any, Any]]:
     """Give a scan of the original, and the DataFrames of the others; a session that was started for it ends with the block."""
@@ -69,5 +69,3 @@ def tables_on_spark(
         check_long_schema(scanned.schema)
         with cache_place(spark, cache) as place:
             yield replace(scanned, cache=place), other, fresh
-
-

@@ -42,10 +42,10 @@ NOT_COMPARED = "Drawn rows were not looked up in the original: that takes rows, 
 
 @dataclass(frozen=True, eq=False)
 class SparkSynthesis:
-    """What was made on Spark: the model, where each synthesis is, its rows, and what is said of it all."""
+    """What was made on Spark: the model, the scan that it was made of, where each synthesis is, its rows, and what is said of it all."""
 
     model: Model
-    schema: Schema
+    original: SparkScan
     account: SynthesisAccount
     places: tuple[str, ...] = ()
     rows: int = 0
@@ -156,7 +156,7 @@ def synthesise_on_spark(
         for number, place in enumerate(places, 1):
             with steps.timed("sample and write"):
                 _draw(spark, fitted, place, rows, _stream(run, number))
-    return SparkSynthesis(fitted, scanned.schema, _account(fitted, scanned, settings, run, rows, steps.seconds, drawn=bool(places)), tuple(places), rows)
+    return SparkSynthesis(fitted, scanned, _account(fitted, scanned, settings, run, rows, steps.seconds, drawn=bool(places)), tuple(places), rows)
 
 
 def sample_on_spark(model: str | os.PathLike[str], output: str, *, rows: int | None = None, seed: int | None = None) -> int:

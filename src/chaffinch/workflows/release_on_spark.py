@@ -17,11 +17,12 @@ from ..risk.attribution.crossfit import LEAST_ROWS
 from ..spark.places import read_frame
 from ..spark.session import started_session
 from ..synth import BayesNet, Settings
+from ..table.long_align import check_long_schema
 from ..table.schema import Schema
 from ..utility import measure_utility
 from .drawn import half_fitted, options_of
-from .measure_on_spark import check_sample, tables_on_spark
-from .on_spark import check_on_spark, synthesise_on_spark
+from .measure_on_spark import check_sample
+from .on_spark import cache_place, check_on_spark, synthesise_on_spark
 from .policy import RiskPolicy
 from .release import ReleaseSettings
 from .release_result import TO_RELEASE, ReleaseResult, leaving_folder
@@ -53,6 +54,7 @@ def release_on_spark(
 
         def check(schema: Schema) -> None:
             settings.check(schema)
+            check_long_schema(schema)
             columns = schema.names if fresh is None else list(fresh.columns)
             for name in schema.names:
                 if name not in columns:
@@ -60,7 +62,9 @@ def release_on_spark(
 
         run.progress("synthesising on Spark", -1)
         made = synthesise_on_spark(source, place, settings.synthesis, run, cache=cache, session=spark, check=check)
-        with tables_on_spark(source, place, None, settings.synthesis.reading, cache=cache, session=spark) as (original, synthetic, _):
+        synthetic = read_frame(spark, place)
+        with cache_place(spark, cache) as held:
+            original = replace(made.original, cache=held)  # the rows that were learnt from, or measuring stops
             named = {"original": Path(source).name, "holdout": None if holdout is None else Path(holdout).name}
             utility = measure_utility(original, synthetic, fresh, settings.utility, **options_of(run)).named(synthetic=NAME, **named)
             utility = replace(utility, run=replace(utility.run, **run.facts))
