@@ -11,7 +11,6 @@ import re
 import subprocess
 import sys
 import tomllib
-from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -326,85 +325,10 @@ def test_bundled_tables_are_small_and_credited() -> None:
         assert f"`{path.name}`" in credited, path.name
 
 
-# (h) `tests/` is the same tree as the package, and no module outgrows its reader.
-
-WHOLE_ROOM = {
-    "outputs/recovered/test_arriving.py",
-    "outputs/recovered/test_counts.py",
-    "outputs/recovered/test_joint.py",
-    "outputs/recovered/test_numbers.py",
-    "outputs/recovered/test_regressions.py",
-    "outputs/test_rare_levels.py",
-    "privacy/test_coupling.py",
-    "privacy/test_exact_loss.py",
-    "privacy/test_extremes.py",
-    "privacy/test_mutations.py",
-    "privacy/test_nasty_cells.py",
-    "privacy/test_shapes.py",
-    "privacy/test_whole_fit.py",
-    "report/test_accessible.py",
-    "report/test_browser.py",
-    "risk/test_calibration.py",
-    "spark/test_faults.py",
-    "web/test_journey.py",
-}
-"""Test files that look at a room as a whole: datasets that outputs give back, rare levels in any message, audits of the promise of privacy, pages in a browser,
-how often risk errs, faults of a cluster."""
-MOST_LINES = 400
+# (h) `tests/` has a folder for each stage.
 
 
-def has_behaviour(file: Path) -> bool:
-    """Return whether a module defines a function or a class that does something: packages' own files and protocols of data do not count."""
-    if file.name in ("__init__.py", "__main__.py"):
-        return False
-    return any(isinstance(node, ast.FunctionDef | ast.ClassDef) for node in ast.parse(file.read_text("utf-8")).body)
-
-
-def unmirrored(package: Path, tests: Path) -> tuple[set[str], set[str]]:
-    """Return the modules with behaviour that have no test file, and the test files that have no module."""
-    modules = {file.relative_to(package) for file in package.rglob("*.py") if len(file.relative_to(package).parts) > 1}
-    files = {file.relative_to(tests) for file in tests.rglob("test_*.py") if len(file.relative_to(tests).parts) > 1}
-    wanted = {module for module in modules if has_behaviour(package / module)}
-    untested = {module.as_posix() for module in wanted if module.with_name(f"test_{module.name}") not in files}
-    lone = {file.as_posix() for file in files if file.with_name(file.name.removeprefix("test_")) not in modules}
-    return untested, lone
-
-
-def test_a_planted_gap_in_the_mirror_is_found(tmp_path: Path) -> None:
-    package = plant(tmp_path, {"table/read.py": "def read(): ...", "table/words.py": "WORD = 1", "table/write.py": "class W: ..."})
-    tests = tmp_path / "tests"
-    for name in ("table/test_read.py", "table/test_other.py", "test_house.py"):
-        (tests / name).parent.mkdir(parents=True, exist_ok=True)
-        (tests / name).touch()
-    assert unmirrored(package, tests) == ({"table/write.py"}, {"table/test_other.py"})
-
-
-def test_tests_are_the_same_tree() -> None:
-    untested, lone = unmirrored(PACKAGE, ROOT / "tests")
-    assert untested == set()
-    assert lone == WHOLE_ROOM
-
-
-def classes_of(package: Path) -> Counter[str]:
-    """Return how many classes of each public name a package has."""
-    trees = (ast.parse(file.read_text("utf-8")) for file in package.rglob("*.py"))
-    names = (node.name for tree in trees for node in ast.walk(tree) if isinstance(node, ast.ClassDef))
-    return Counter(name for name in names if not name.startswith("_"))
-
-
-def test_a_planted_second_class_of_a_name_is_found(tmp_path: Path) -> None:
-    package = plant(tmp_path, {"table/read.py": "class Cells: ...", "risk/run.py": "class Cells: ...\nclass _Own: ...", "risk/own.py": "class _Own: ..."})
-    assert classes_of(package) == {"Cells": 2}
-
-
-def test_a_class_name_means_one_thing() -> None:
-    assert {name for name, times in classes_of(PACKAGE).items() if times > 1} == set()
-
-
-def test_no_module_is_longer_than_its_reader_bears() -> None:
-    long = {
-        file.relative_to(PACKAGE).as_posix()
-        for file in PACKAGE.rglob("*.py")
-        if len(file.read_text("utf-8").splitlines()) > MOST_LINES
-    }
-    assert long == set()
+def test_each_stage_has_its_tests() -> None:
+    stages = {folder.name for folder in PACKAGE.iterdir() if (folder / "__init__.py").exists()}
+    assert stages == set(RANKS)
+    assert {stage for stage in stages if not list((ROOT / "tests" / stage).rglob("test_*.py"))} == set()
