@@ -1,0 +1,234 @@
+"""The folder of a checker's day: ten good outputs, and one of each trap that hides people. Every verdict is asserted, and every exit code.
+
+To add a trap: write a function that puts its files into the folder, and add a `Trap` to TRAPS with the verdict of each output that it brings. Each trap
+is checked beside the ten good outputs, which must keep their verdicts; those of `whole_day=True` are checked in one folder as well.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+import openpyxl
+import pandas as pd
+import pytest
+
+N_PEOPLE = 600
+
+
+def make_people() -> pd.DataFrame:
+    """People whose every table of two columns has at least ten in each cell, and whose incomes nobody dominates."""
+    draw = np.random.default_rng(42)
+    people = pd.DataFrame(
+        {
+            "sex": draw.choice(["f", "m"], N_PEOPLE),
+            "area": draw.choice(["north", "south", "west"], N_PEOPLE),
+            "smoker": draw.choice(["no", "yes"], N_PEOPLE, p=[0.7, 0.3]),
+            "age": draw.integers(20, 80, N_PEOPLE),
+        }
+    )
+    people["ill"] = np.where(draw.random(N_PEOPLE) < 0.2 + 0.004 * people["age"], 1, 0)
+    people["income"] = (1500 + 12 * people["age"] + draw.normal(0, 300, N_PEOPLE)).round(0)
+    return people
+
+
+def crosstab(people: pd.DataFrame, row: str, column: str) -> pd.DataFrame:
+    return pd.crosstab(people[row], people[column], margins=True, margins_name="Total")
+
+
+def summary(people: pd.DataFrame, of: str, by: str) -> pd.DataFrame:
+    table = people.groupby(by)[of].agg(["mean", "std", "count"])
+    table.columns = pd.Index(table.columns, name=of)
+    return table
+
+
+def write_workbook(path: Path, table: pd.DataFrame, title: str) -> openpyxl.Workbook:
+    """A crosstab as a sheet with a title; returned for a trap to add to."""
+    book = openpyxl.Workbook()
+    book.active.append([title])
+    book.active.append([table.index.name, *table.columns])
+    for label, row in zip(table.index, table.to_numpy().tolist(), strict=True):
+        book.active.append([label, *row])
+    book.save(path)
+    return book
+
+
+def stata_tabulate(people: pd.DataFrame, column: str) -> str:
+    counts = people[column].value_counts().sort_index()
+    lines = [f". tabulate {column}", "", f"{column:>11} |      Freq.     Percent        Cum.", "-" * 12 + "+" + "-" * 35]
+    percents, running = 100 * counts / counts.sum(), 0.0
+    for level, count in counts.items():
+        running += percents[level]
+        lines.append(f"{level:>11} | {count:10} {percents[level]:11.2f} {running:11.2f}")
+    return "\n".join([*lines, "-" * 12 + "+" + "-" * 35, f"{'Total':>11} | {counts.sum():10} {100:11.2f}", ""])
+
+
+def r_table(people: pd.DataFrame, row: str, column: str) -> str:
+    counts = pd.crosstab(people[row], people[column])
+    width = max(map(len, (*map(str, counts.index), row)))
+    head = " ".join(f"{name!s:>5}" for name in counts.columns)
+    body = [f"{label:<{width}} " + " ".join(f"{count:>5}" for count in numbers) for label, numbers in zip(counts.index, counts.to_numpy(), strict=True)]
+    return "\n".join([f"{'':<{width}} {column}", f"{row:<{width}} {head}", *body, ""])
+
+
+def write_good(folder: Path, people: pd.DataFrame) -> None:
+    """Ten outputs that may leave."""
+    import statsmodels.formula.api as smf
+
+    crosstab(people, "sex", "area").to_csv(folder / "01_sex_by_area.csv")
+    (folder / "02_ill_by_area.txt").write_text(r_table(people, "area", "ill"))
+    (folder / "03_smoker.log").write_text(stata_tabulate(people, "smoker"))
+    summary(people, "age", "sex").to_csv(folder / "04_age_by_sex.csv")
+    write_workbook(folder / "05_area_by_smoker.xlsx", crosstab(people, "area", "smoker"), "area by smoker")
+    (folder / "06_sex_by_smoker.html").write_text(crosstab(people, "sex", "smoker").to_html())
+    (folder / "07_income.txt").write_text(smf.ols("income ~ age + sex", people).fit().summary().as_text() + "\n")
+    (folder / "08_ill.txt").write_text(smf.logit("ill ~ age + smoker", people).fit(disp=False).summary().as_text() + "\n")
+    people.groupby(["sex", "area", "smoker"]).size().rename("n").reset_index().to_csv(folder / "09_three.csv", index=False)
+    pd.crosstab(people["area"], people["sex"], normalize="index").mul(100).round(2).to_csv(folder / "10_share.csv")
+    (folder / "outputs.toml").write_text(HELP)
+
+
+HELP = """\
+"01_sex_by_area.csv" = { by = ["sex", "area"] }
+"04_age_by_sex.csv" = { of = "age" }
+"10_share.csv" = { by = ["area", "sex"], percentages = "rows" }
+"""
+"""What a checker says of the outputs that do not say it themselves."""
+
+
+@dataclass(frozen=True)
+class Trap:
+    """Something that hides people, and what must be said of it.
+
+    `write` puts it into the folder that holds the ten good outputs. `verdicts` are those of the outputs that it brings, and of good ones that it changes.
+    `reason` stands in what is said of each output that it brings. `options` are added to the command; `records`: whether --data is given; `change` makes
+    the records that it needs out of those of the day (a column more, say: the good outputs must still be those of the records).
+    """
+
+    name: str
+    write: Callable[[Path, pd.DataFrame], None]
+    verdicts: Mapping[str, str]
+    reason: str
+    code: int = 1
+    options: tuple[str, ...] = ()
+    records: bool = True
+    change: Callable[[pd.DataFrame], pd.DataFrame] | None = None
+    whole_day: bool = True
+
+
+def small_cells(folder: Path, people: pd.DataFrame) -> None:
+    counts = people.assign(old=np.where(people["age"] > 78, "yes", "no"))
+    pd.crosstab(counts["area"], counts["smoker"].where(counts["old"] == "yes")).to_csv(folder / "small.csv")
+    add_help(folder, '"small.csv" = { kind = "table", by = ["area", "smoker"], where = "age > 78" }')
+
+
+def add_help(folder: Path, line: str) -> None:
+    with open(folder / "outputs.toml", "a") as file:
+        file.write(line + "\n")
+
+
+TRAPS: tuple[Trap, ...] = (
+    Trap("small cells", small_cells, {"small.csv": "fail"}, "threshold"),
+)
+"""Add a trap here: its name, the function that writes it, verdicts, and what is said."""
+
+
+@pytest.fixture(scope="module")
+def people() -> pd.DataFrame:
+    return make_people()
+
+
+@pytest.fixture(scope="module")
+def good(tmp_path_factory: pytest.TempPathFactory, people: pd.DataFrame) -> Path:
+    """A folder with the ten good outputs."""
+    place = tmp_path_factory.mktemp("day")
+    write_good(place, people)
+    return place
+
+
+@dataclass(frozen=True)
+class Day:
+    """How a check ended."""
+
+    code: int
+    verdicts: Mapping[str, str]
+    reasons: Mapping[str, str]
+    out: str = field(repr=False)
+
+
+@pytest.fixture
+def check_day(run_here, good: Path, people: pd.DataFrame, tmp_path: Path) -> Callable[..., Day]:
+    """Check the ten good outputs together with some traps."""
+
+    def check(*traps: Trap) -> Day:
+        folder, told = tmp_path / "outputs", tmp_path / "check.json"
+        shutil.copytree(good, folder)
+        changed, data = people, tmp_path / "people.csv"
+        for trap in traps:
+            changed = changed if trap.change is None else trap.change(changed)
+        changed.to_csv(data, index=False)
+        for trap in traps:
+            trap.write(folder, changed)
+        records = ("--data", data) if all(trap.records for trap in traps) else ()
+        options = [word for trap in traps for word in trap.options]
+        done = run_here("check", folder, "--rules-only", "--json", told, *records, *options)
+        assert told.exists(), done.err
+        result = json.loads(told.read_text())
+        said: dict[str, list[str]] = {}
+        for one in result["rules"]["findings"]:
+            for name in (one["output"], one["other"], *one["others"]):
+                said.setdefault(name, []).append(f"{one['status']}: {one['rule']}: {one['words']}")
+        verdicts = {row["output"]: row["verdict"] for row in result["summary"]}
+        reasons = {row["output"]: " ".join([*row["why"], *said.get(row["output"], ())]) for row in result["summary"]}
+        return Day(done.code, verdicts, reasons, done.out)
+
+    return check
+
+
+GOOD = {
+    "01_sex_by_area.csv": "pass",
+    "02_ill_by_area.txt": "pass",
+    "03_smoker.log": "pass",
+    "04_age_by_sex.csv: mean": "pass",
+    "04_age_by_sex.csv: sd": "pass",
+    "04_age_by_sex.csv: n": "pass",
+    "05_area_by_smoker.xlsx": "pass",
+    "06_sex_by_smoker.html": "pass",
+    "07_income.txt": "pass",
+    "08_ill.txt": "pass",
+    "09_three.csv": "pass",
+    "10_share.csv": "pass",
+}
+"""The verdicts on the ten good outputs, with the records: a summary is an output for each of its statistics."""
+GOOD_WITHOUT_RECORDS = {
+    **{name: verdict for name, verdict in GOOD.items() if not name.startswith("04")},
+    "04_age_by_sex.csv": "not assessed",
+    "07_income.txt": "not assessed",
+    "08_ill.txt": "not assessed",
+    "10_share.csv": "not assessed",
+}
+
+
+def test_ten_good_outputs_may_leave(check_day) -> None:
+    day = check_day()
+    assert (day.verdicts, day.code) == (GOOD, 0), day.out
+
+
+@pytest.mark.parametrize("trap", TRAPS, ids=lambda trap: trap.name)
+def test_a_trap_among_good_outputs(trap: Trap, check_day) -> None:
+    day = check_day(trap)
+    expected = {**(GOOD if trap.records else GOOD_WITHOUT_RECORDS), **trap.verdicts}
+    assert (day.verdicts, day.code) == (expected, trap.code), day.out
+    for name in trap.verdicts:
+        assert trap.reason in day.reasons[name], day.reasons[name]
+
+
+def test_the_whole_day(check_day) -> None:
+    traps = [trap for trap in TRAPS if trap.whole_day and trap.records and not trap.options]
+    day = check_day(*traps)
+    expected = {**GOOD, **{name: verdict for trap in traps for name, verdict in trap.verdicts.items()}}
+    assert (day.verdicts, day.code) == (expected, 1), day.out
