@@ -44,7 +44,8 @@ def test_no_excess_is_told_with_its_references():
     assert {one.name: one.value for one in part.figures} == {
         "guess": 0.47, "people not in the data": 0.61, "people in the data": 0.62, "from the original itself": 0.9, "detectable excess": 0.03,
     }  # fmt: skip
-    assert "is right for 62 % of the people in the data and 61 % of people who are not; a guess is right for 47 %" in said(study(LOW))
+    assert "is right for 62 % of the people in the data and 61 % of people who are not, an excess of +0.010 (p = 0.4, " in said(study(LOW))
+    assert said(study(LOW)).endswith("; a guess is right for 47 %.")
     assert "0.03 is found four times out of five" in part.notes[0]
 
 
@@ -60,8 +61,46 @@ def test_a_test_of_whole_records_leads_where_it_alone_found_something():
     risk = study(LOW, memorisation_tests=(COPY,))
     assert said(risk) == (
         "More about its own people than about others: the whole row is in the released table for 2 % of the people in the data, and for 1 % "
-        "of people who are not."
+        "of people who are not, an excess of +0.010 (p = 0.001, adjusted for all attacks and tests)."
     )  # fmt: skip
+
+
+def test_the_strongest_of_all_findings_leads_be_it_attack_or_test():
+    weak = replace(HIGH, excess=0.026, p_family=0.03)
+    pairs = MemorisationFinding(
+        test="rare_combination", value=0.719, holdout=0.565, excess=0.154, excess_interval=(0.05, 0.25), p_family=0.007, lower_bound=-0.01, detectable=0.1
+    )
+    family = Family(p_value=0.007, strongest=1, adjusted=(0.03, 0.007), lower=(-0.02, -0.01))
+    risk = study(weak, memorisation_tests=(pairs,), family=family)
+    assert headline_of(risk).what == pairs.about.title
+    assert "an excess of +0.154 (95 % interval 0.05 to 0.25; p = 0.007, adjusted for all attacks and tests)" in said(risk)
+    plain = risk.to_dict()["headline"]
+    assert (plain["in"], plain["number"], plain["title"], plain["excess"], plain["excess_found"]) == ("memorisation_tests", 0, pairs.about.title, 0.154, True)
+    assert RiskResult.from_dict(risk.to_dict()).headline == pairs
+    # without an excess found the nearest to one is a test, too
+    near = study(LOW, memorisation_tests=(replace(pairs, p_family=0.2),), family=replace(family, p_value=0.2, adjusted=(0.4, 0.2)))
+    assert headline_of(near).what == pairs.about.title
+    assert said(near).startswith("No excess was found by 1 attack and 1 test; nearest to one: ")
+    # one that is about few people leads by its p-value alone
+    few = study(LOW, memorisation_tests=(replace(pairs, value=None, holdout=None, excess=None, excess_interval=None, reason="Few."),), family=family)
+    assert "(p = 0.007, adjusted for all attacks and tests)" in said(few)
+    masked = study(replace(HIGH, value=None, holdout=None, guess=None, excess=None, reason="It is about few."), family=replace(family, strongest=0))
+    assert "DCAP on pay knowing age, sex: it is about few (p = 0.001" in said(masked)
+
+
+def test_singling_out_is_told_as_it_was_tested():
+    one, several = (MemorisationFinding(test=name, value=0.02, holdout=0.01, p_family=0.4) for name in ("singled_out", "singled_out_by_several"))
+    for tests, state, words in (
+        ((one, several), "yes", "2 of 2 tests made"),
+        ((one, replace(several, value=None, p_family=None)), "part", "1 of 2 tests made"),
+        ((replace(one, value=None, p_family=None),), "no", "0 of 1 tests made"),
+        ((COPY,), "no", "not tested here"),
+    ):
+        decision = decision_of(report_of(title="t", risk=study(LOW, memorisation_tests=tests)))
+        line = next(look for look in decision.answers[2].looks if look.what == "Singling out")
+        assert (line.state, line.words) == (state, words)
+        assert ("singling out" in decision.answers[2].sentence) == (state == "no")
+        assert any("Singling out was not tested" in words for words in decision.not_tested) == (state == "no")
 
 
 def test_without_a_holdout_the_halves_lead():

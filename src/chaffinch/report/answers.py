@@ -8,12 +8,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from .._base.words import number, percent, shown, signed
+from .._base.words import between, number, percent, shown, signed
 from ..risk.attribution.attack import Attack
-from ..risk.attribution.result import CrossFit, RiskResult
-from ..risk.attribution.verdict import FOUND, NONE_FOUND, judged, keys_words, worse
+from ..risk.attribution.result import RiskResult
+from ..risk.attribution.verdict import FOUND, NONE_FOUND, excess_found, keys_words
 from ..risk.memorisation.finding import MemorisationFinding
-from ..stats.family import Family
 from ..utility.verdict import VerdictRow, ladder
 from .decision import GIVES_AWAY, GOOD_FOR, NOT_TESTED, DecisionFigure, DecisionPart, TestedLine, policy_words
 from .promise import Promise
@@ -46,6 +45,8 @@ class Headline:
     guess: float | None = None
     original: float | None = None
     excess: float | None = None
+    excess_interval: tuple[float, float] | None = None
+    p_family: float | None = None
     detectable: float | None = None
     share: bool = True
     word: str
@@ -59,28 +60,22 @@ class Headline:
 
 
 def headline_of(risk: RiskResult) -> Headline | None:
-    """Return the strongest attack or test that has a value, an excess that was found before all; None where nothing has any.
+    """Return the strongest of all findings, attacks and tests alike, see `strongest_finding`; None where nothing could be assessed.
 
     Without a holdout the cross-fit leads: people of the other half are a true holdout for its models.
     """
-    side = leading_side(risk)
-    half = side is not risk
+    side, leading = risk.leading, risk.headline
     attacks = [attack for attack in side.attacks if attack.value is not None]
-    tests = [test for test in side.memorisation_tests if test.value is not None]
-    with_excess = [attack for attack in attacks if judged(attack, holdout=True)[0] == FOUND]
-    shown_tests = [test for test in side.memorisation_tests if _found(test)]
-    counts = {"attacks": len(attacks), "tests": len(_assessed(side.memorisation_tests)), "found_attacks": len(with_excess), "found_tests": len(shown_tests), "half_size": half}
-    word = FOUND if with_excess or shown_tests or (side.family.lower_bound or 0.0) > 0 else NONE_FOUND if side.family.p_value is not None else NOT_KNOWN
-    if with_excess or (attacks and not shown_tests):
-        return _of_attack(max(with_excess or attacks, key=worse), word, counts)
-    if shown_tests or tests:
-        return _of_test(_strongest(shown_tests or tests, side.family, len(side.attacks), side.memorisation_tests), word, counts)
-    return None
-
-
-def leading_side(risk: RiskResult) -> RiskResult | CrossFit:
-    """Return the study itself, or where it has no holdout its cross-fit, if there is one."""
-    return risk.cross_fit if risk.cross_fit is not None and risk.about.holdout is None else risk
+    found_attacks, found_tests = (sum(map(excess_found, findings)) for findings in (attacks, side.memorisation_tests))
+    counts = {
+        "attacks": len(attacks), "tests": len(_assessed(side.memorisation_tests)), "found_attacks": found_attacks, "found_tests": found_tests,
+        "half_size": side is not risk,
+    }  # fmt: skip
+    found = found_attacks or found_tests or (side.family.lower_bound or 0.0) > 0
+    word = FOUND if found else NONE_FOUND if side.family.p_value is not None else NOT_KNOWN
+    if leading is None:
+        return None
+    return _of_attack(leading, word, counts) if isinstance(leading, Attack) else _of_test(leading, word, counts)
 
 
 def _assessed(tests: Sequence[MemorisationFinding]) -> list[MemorisationFinding]:
@@ -88,26 +83,16 @@ def _assessed(tests: Sequence[MemorisationFinding]) -> list[MemorisationFinding]
     return [test for test in tests if test.value is not None or test.p_family is not None]
 
 
-def _found(test: MemorisationFinding) -> bool:
-    return (test.p_family is not None and test.p_family <= 0.05) or (test.lower_bound or 0.0) > 0
-
-
-def _strongest(
-    tests: Sequence[MemorisationFinding], family: Family, before: int, every: Sequence[MemorisationFinding]
-) -> MemorisationFinding:  # fmt: skip
-    place = -1 if family.strongest is None else family.strongest - before
-    if 0 <= place < len(every) and every[place] in tests:
-        return every[place]
-    return min(tests, key=lambda test: 1.0 if test.p_family is None else test.p_family)
-
-
 def _of_attack(attack: Attack, word: str, counts: dict[str, int]) -> Headline:
     what = f"{shown(attack.title, 60)} on {shown(attack.sensitive, 40)} knowing {keys_words(attack.keys, most=4)}"
     others = "" if attack.holdout is None else f" and {percent(attack.holdout)} of people who are not"
+    told = f"{what} is right for {percent(attack.value)} of the people in the data{others}"
+    if attack.value is None:
+        told = f"{what}: {_lower(shown((attack.reason or 'its value does not leave').rstrip('.'), 300))}"
     return Headline(
-        what=what, told=f"{what} is right for {percent(attack.value)} of the people in the data{others}", value=attack.value,
+        what=what, told=told, value=attack.value,
         interval=attack.interval, holdout=attack.holdout, guess=attack.guess, original=attack.original, excess=attack.excess,
-        detectable=attack.detectable, word=word, **counts,  # type: ignore[arg-type]
+        excess_interval=attack.excess_interval, p_family=attack.p_family, detectable=attack.detectable, word=word, **counts,  # type: ignore[arg-type]
     )  # fmt: skip
 
 
@@ -115,7 +100,7 @@ def _of_test(test: MemorisationFinding, word: str, counts: dict[str, int]) -> He
     told = test.sentence.removesuffix(".").removesuffix(": no more than chance gives").removesuffix(": more than chance gives")
     return Headline(
         what=shown(test.about.title, 80), told=_lower(shown(told, 400)), value=test.value, holdout=test.holdout, guess=test.guess,
-        excess=test.excess, detectable=test.detectable, share=test.about.share, attribute=False, word=word, **counts,  # type: ignore[arg-type]
+        excess=test.excess, excess_interval=test.excess_interval, p_family=test.p_family, detectable=test.detectable, share=test.about.share, attribute=False, word=word, **counts,  # type: ignore[arg-type]
     )  # fmt: skip
 
 
@@ -151,11 +136,20 @@ def gives_away(report: ReportResult, allowed: bool | None = None) -> DecisionPar
 def _sentence(lead: Headline) -> str:
     of = f" ({HALVES})" if lead.half_size else ""
     if lead.word == FOUND:
-        excess = "" if lead.excess is None or not lead.attribute else f", an excess of {signed(lead.excess)}"
-        return f"More about its own people than about others{of}: {lead.told}{excess}{_guessed(lead)}."
+        return f"More about its own people than about others{of}: {lead.told}{_excess(lead)}{_guessed(lead)}."
     if lead.word == NONE_FOUND:
-        return f"No excess was found{of} by {_many(lead)}; nearest to one: {lead.told}{_guessed(lead)}."
+        return f"No excess was found{of} by {_many(lead)}; nearest to one: {lead.told}{_excess(lead)}{_guessed(lead)}."
     return f"How much comes from being in the data is not known, for want of people who are not: {lead.told}{_guessed(lead)}."
+
+
+def _excess(lead: Headline) -> str:
+    """The excess with its interval and p-value; where few people hide the first, the p-value alone."""
+    interval = "" if lead.excess_interval is None else f"95 % interval {between(lead.excess_interval)}"
+    p_value = "" if lead.p_family is None else f"p = {number(lead.p_family)}, adjusted for all attacks and tests"
+    beside = "; ".join(words for words in (interval, p_value) if words)
+    if lead.excess is None:
+        return f" ({p_value})" if p_value else ""
+    return f", an excess of {signed(lead.excess)}" + (f" ({beside})" if beside else "")
 
 
 def _guessed(lead: Headline) -> str:
@@ -247,7 +241,7 @@ def not_tested(report: ReportResult, promise: Promise | None, quick: str = "") -
     risk = report.risk
     looks = [_promised(promise)]
     if risk is not None:
-        side = leading_side(risk)
+        side = risk.leading
         made = [attack for attack in side.attacks if attack.value is not None]
         state = "no" if not made else "yes" if len(made) == len(side.attacks) else "part"
         words = f"{len(made):,} of {len(side.attacks):,} made" if side.attacks else "no keys were named"
@@ -260,12 +254,19 @@ def not_tested(report: ReportResult, promise: Promise | None, quick: str = "") -
         looks.append(TestedLine("Tests of whole records", "no", "not tested"))
     looks.append(_others(report))
     looks.append(TestedLine("Membership, knowing the method", "no", "not tested here"))
-    looks.append(TestedLine("Singling out", "no", "not tested here"))
+    looks.append(_singling_out(risk))
     alarm = "" if promise is None else promise.alarm
     no = [look for look in looks[1:] if look.state == "no"]
     first = alarm.rstrip(".") if alarm else _promise_words(promise)
     sentence = f"{first}; not tested: {', '.join(_lower(look.what) for look in no)}." if no else f"{first}."
     return DecisionPart(question=NOT_TESTED, sentence=sentence, looks=tuple(looks), notes=(shown(quick, 300),) if quick else ())
+
+
+def _singling_out(risk: RiskResult | None) -> TestedLine:
+    tests = [] if risk is None else [test for test in risk.leading.memorisation_tests if test.about.singles_out]
+    made = len(_assessed(tests))
+    state = "no" if not made else "yes" if made == len(tests) else "part"
+    return TestedLine("Singling out", state, f"{made} of {len(tests)} tests made" if tests else "not tested here")
 
 
 def _promised(promise: Promise | None) -> TestedLine:

@@ -28,7 +28,8 @@ NO_ATTACK = "What the table gives away was not tested: name keys and sensitive c
 NO_KEYS = "Whether someone who knows some columns of a person finds out others was not tested: name keys and sensitive columns."
 NO_HOLDOUT = "There was no holdout: whether the table tells more about its own people than about others is judged by models of half of them."
 NO_OTHERS = "There was no holdout: whether the table tells more about its own people than about others is not known."
-OTHER_ATTACKS = "Membership and singling out were not tested: see chaffinch.membership and chaffinch.singling_out."
+NO_MEMBERSHIP = "Membership was not tested: see chaffinch.membership."
+NO_SINGLING_OUT = "Singling out was not tested: see chaffinch.singling_out."
 
 
 @dataclass(frozen=True)
@@ -94,15 +95,16 @@ class Decision:
     @classmethod
     def of(
         cls, utility: Sequence[VerdictRow], risk: Sequence[RiskVerdictRow], promise: str, *, holdout: bool, keys: bool, allowed: bool | None,
-        crossed: bool = True, answers: tuple[DecisionPart, ...] = (),
+        crossed: bool = True, singled_out: bool = False, answers: tuple[DecisionPart, ...] = (),
     ) -> Decision:  # fmt: skip
         """Return the decision that the rows of verdicts ask for.
 
-        `keys`: whether somebody was tried who knows some columns; `crossed`: whether models of half the people stood in for a holdout.
+        `keys`: whether somebody was tried who knows some columns; `crossed`: whether models of half the people stood in for a holdout; `singled_out`:
+        whether a test of singling out was made.
         """
         missing = [row.sentence for row in utility if row.value is None]
         without = NO_HOLDOUT if crossed else NO_OTHERS
-        untested = [*([NO_KEYS] if risk and not keys else [] if risk else [NO_ATTACK]), *([] if holdout or not risk else [without]), OTHER_ATTACKS, *missing]
+        untested = [*([NO_KEYS] if risk and not keys else [] if risk else [NO_ATTACK]), *([] if holdout or not risk else [without]), NO_MEMBERSHIP, *([] if singled_out else [NO_SINGLING_OUT]), *missing]
         return cls(
             answers=answers, gives_away=tuple(row.sentence for row in risk), promise=promise, not_tested=tuple(untested), allowed=allowed,
             good_for=tuple(row for row in utility if row.value is not None),
@@ -156,7 +158,8 @@ def decision_of(report: ReportResult) -> Decision:
     said = "" if promise is None else shown(promise.row.sentence, 2000)
     quick = not_measured(left_out_of(report))
     answers = (gives_away(report, allowed), good_for(report), not_tested(report, promise, quick))
+    singled_out = any(line.what == "Singling out" and line.state != "no" for line in answers[2].looks)
     decision = Decision.of(
-        report.rows, report.risk_rows, said, holdout=holdout, keys=keys, allowed=allowed, crossed=crossed, answers=answers
+        report.rows, report.risk_rows, said, holdout=holdout, keys=keys, allowed=allowed, crossed=crossed, singled_out=singled_out, answers=answers
     )
     return replace(decision, not_tested=(*decision.not_tested, *([quick] if quick else [])))

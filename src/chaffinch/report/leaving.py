@@ -28,8 +28,8 @@ FROM_JSON = Leaving(True, "It was made from what --json holds: measures over man
 """The first line of a page made of plain data, where none of them comes with a promise."""
 
 PRIVATE_SECTIONS = ("promise", "synthesis")
-TOLD = ("Promise of privacy", "Membership, knowing the method", "Singling out")
-"""Lines of what was tested that say nothing of the data."""
+TOLD = ("Promise of privacy", "Membership, knowing the method")
+"""Lines of what was tested that say nothing of the data: how many tests of singling out could be made does."""
 LEFT_OUT = ("look-columns", "look-pairs", "data", "again")
 """Sections that show distributions, notes on columns, or a command with its paths."""
 

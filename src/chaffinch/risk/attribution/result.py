@@ -22,7 +22,16 @@ from .attack import Attack, AttackerSummary, KeySetSummary, by_attacker, by_meas
 from .exposure import ExposedPeople, Funnel, Memorisation, RiskSpread
 from .ladder import ladder_plot
 from .together import Together
-from .verdict import RiskVerdictRow, family_sentence, keys_words, several, verdict, worse
+from .verdict import (
+    RiskVerdictRow,
+    excess_found,
+    family_sentence,
+    keys_words,
+    several,
+    strongest_finding,
+    verdict,
+    worse,
+)
 
 __all__ = ["AttackedTable", "CrossFit", "RiskAbout", "RiskResult"]
 
@@ -159,6 +168,17 @@ class RiskResult:
         return (self.family if self.cross_fit is None else self.cross_fit.family).lower_bound
 
     @property
+    def leading(self) -> RiskResult | CrossFit:
+        """The study itself, or where it has no holdout its cross-fit, if there is one."""
+        return self.cross_fit if self.cross_fit is not None and self.about.holdout is None else self
+
+    @property
+    def headline(self) -> Attack | MemorisationFinding | None:
+        """The strongest of all findings, attacks and memorisation tests alike: what a page and the terminal name first."""
+        side = self.leading
+        return strongest_finding(side.attacks, side.memorisation_tests, side.family)
+
+    @property
     def by_measure(self) -> tuple[KeySetSummary, ...]:
         """Mean and maximum over sets of keys."""
         return by_measure(self.attacks)
@@ -187,6 +207,7 @@ class RiskResult:
             **({} if self.memorisation is None else without_none({"memorisation": self.memorisation.to_dict()})),
             **_tests(self.memorisation_tests),
             **_together(self.together),
+            **_headline(self),
             "run": self.run.to_dict(),
             **({} if self.cross_fit is None else {"cross_fit": self.cross_fit.to_dict()}),
             **({} if self.policy is None else {"policy": dict(self.policy)}),
@@ -295,6 +316,27 @@ def _attacks(attacks: Sequence[Attack], family: Family) -> dict[str, Any]:
         "family": family.to_dict(),
         "by_measure": to_plain(by_measure(attacks)),
         "by_attacker": to_plain(by_attacker(attacks)),
+    }
+
+
+def _headline(result: RiskResult) -> dict[str, Any]:
+    """Return the headline as plain data: which finding it is, in the list it stands in, and the numbers that it is named for."""
+    leading, side = result.headline, result.leading
+    if leading is None:
+        return {}
+    attack = isinstance(leading, Attack)
+    findings: Sequence[Attack | MemorisationFinding] = side.attacks if attack else side.memorisation_tests
+    names = ("value", "holdout", "excess", "excess_interval", "p_value", "p_family", "lower_bound", "detectable")
+    return {
+        "headline": {
+            "in": "attacks" if attack else "memorisation_tests",
+            "number": next(place for place, one in enumerate(findings) if one is leading),
+            "cross_fit": side is not result,
+            "title": leading.title if isinstance(leading, Attack) else leading.about.title,
+            **({"sensitive": leading.sensitive, "keys": list(leading.keys)} if isinstance(leading, Attack) else {}),
+            "excess_found": excess_found(leading),
+            **{name: to_plain(getattr(leading, name)) for name in names},
+        }
     }
 
 

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from .result import RiskResult
 
 __all__ = [
-    "FOUND", "NONE_FOUND", "TOGETHER", "RiskVerdictRow", "coarse_sentence", "family_sentence", "judged", "keys_words", "sentence_of", "several",
-    "verdict", "worse",
+    "FOUND", "NONE_FOUND", "TOGETHER", "RiskVerdictRow", "coarse_sentence", "excess_found", "family_sentence", "judged", "keys_words", "sentence_of", "several",
+    "strongest_finding", "verdict", "worse",
 ]  # fmt: skip
 
 ALPHA = 0.05
@@ -170,6 +170,33 @@ def worse(attack: Attack) -> tuple[float, float]:
     """Return what attacks are ranked by: the excess, without one how far the value is above the guess."""
     above = -9.0 if attack.value is None else attack.value - (attack.guess or 0.0)
     return (-9.0 if attack.excess is None else attack.excess, above)
+
+
+def excess_found(finding: Attack | MemorisationFinding) -> bool:
+    """Return whether a finding has an excess beyond chance, over all findings together."""
+    return _judged(finding.p_family, finding.lower_bound, None, holdout=True)[0] == FOUND
+
+
+def strongest_finding(
+    attacks: Sequence[Attack], tests: Sequence[MemorisationFinding], family: Family
+) -> Attack | MemorisationFinding | None:
+    """Return the finding that leads: the strongest of all attacks and tests alike, one with an excess found before all others.
+
+    Findings are ranked as the family ranks them, by p-values that are adjusted for all of them. Without people to compare with there are none: then
+    the attack that is furthest above a guess leads, and a test only where no attack has a value. None where nothing could be assessed.
+    """
+    findings: list[Attack | MemorisationFinding] = [*attacks, *tests]
+    assessed = [one for one in findings if one.value is not None or one.p_family is not None]
+    candidates = [one for one in assessed if excess_found(one)] or assessed
+    if family.strongest is not None and family.strongest < len(findings):
+        leading = findings[family.strongest]
+        if any(leading is one for one in candidates):
+            return leading
+    compared = [one for one in candidates if one.p_family is not None]
+    if compared:
+        return min(compared, key=lambda one: (one.p_family or 0.0, -(one.excess or 0.0)))
+    on_columns = [one for one in candidates if isinstance(one, Attack)]
+    return max(on_columns, key=worse) if on_columns else next(iter(candidates), None)
 
 
 def judged(attack: Attack, *, holdout: bool) -> tuple[str, str]:

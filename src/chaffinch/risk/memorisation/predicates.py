@@ -212,6 +212,7 @@ def _register(name: str, most_columns: int) -> MemorisationTest:
                 "A person is seen only if a predicate that was drawn fits; a predicate that is true of several people does not count, however near "
                 "the row is, and ends of numbers isolate somebody in any table."
             ),
+            singles_out=True,
             reference="Giomi, Boenisch, Wehmeyer and Tasnádi (2023); predicate singling out: Cohen and Nissim (2020)",
         )
     )  # fmt: skip

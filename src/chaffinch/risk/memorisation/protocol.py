@@ -172,6 +172,8 @@ class MemorisationTest:
         Whether it says something only where keys are named, and whether two named parts will do instead.
     needs_releases
         Whether it is about several releases of the same people: it is then run where they are attacked together, and not on one table.
+    singles_out
+        Whether it is a test of singling out: of predicates that are true of one person alone.
     baseline
         What somebody reaches who does not look at the released values, where that is known.
     level_share
@@ -191,6 +193,7 @@ class MemorisationTest:
     needs_keys: bool = False
     takes_parts: bool = False
     needs_releases: bool = False
+    singles_out: bool = False
     baseline: Callable[[ReleaseCase], float | None] | None = None
     level_share: float | None = None
 
