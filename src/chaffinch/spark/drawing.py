@@ -92,7 +92,7 @@ def plain_table(table: pa.Table) -> pa.Table:
     for i, field in enumerate(table.schema):
         if (kind := plain_type(field.type)) != field.type:
             table = table.set_column(i, field.with_type(kind), table.column(i).cast(kind))
-    return table.replace_schema_metadata(None)
+    return pa.Table.from_arrays(table.columns, schema=pa.schema([field.remove_metadata() for field in table.schema]))
 
 
 def plain_type(kind: pa.DataType) -> pa.DataType:

@@ -129,9 +129,11 @@ def _categories(column: Column, profile: Profile, rare_below: int, notes: list[N
                 "or set other = true to pool them."
             )
         return Categories(column.levels, column.other or pooled, column.nullable, column.missing)
-    levels: tuple[Scalar, ...] = tuple(level_counts)
+    levels: tuple[Scalar, ...] = tuple(level for level in level_counts if level_counts[level])
+    if len(levels) < len(level_counts):  # those of records that were filtered out, maybe: names of people among them
+        notes.append(Note(column.name, "unused", "categories that no record has are left out. A schema that lists them in levels keeps them."))
     if column.rare == "pool" and rare_below > 1 and column.kind != "boolean":
-        common = tuple(level for level in levels if level_counts[level] == 0 or level_counts[level] >= rare_below)
+        common = tuple(level for level in levels if level_counts[level] >= rare_below)
         if len(common) < len(levels):
             emitted = "" if is_words(parse_type(column.type)) else " Output has a missing value in its place."
             sentence = f"levels with fewer than {rare_below} records are pooled into {OTHER}.{emitted}"

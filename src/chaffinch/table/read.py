@@ -22,6 +22,7 @@ from .schema import Schema
 from .schema_file import SchemaLike, as_schema
 from .sources import Source, open_source
 from .table import Origin, Table
+from .types import without_metadata
 
 __all__ = ["encoded", "is_model", "open_table", "read"]
 
@@ -123,7 +124,7 @@ def encoded(source: Source, schema: Schema, notes: Any) -> Table:
     arrays = thread_map(lambda column: encode_column(column, *values[column.name]), schema.modelled)
     fields = [whole.schema.field(c.name).with_type(values[c.name][0].type) for c in schema]
     data = pa.Table.from_arrays(
-        [values[c.name][0] for c in schema], schema=pa.schema(fields, metadata=whole.schema.metadata)
+        [values[c.name][0] for c in schema], schema=without_metadata(pa.schema(fields))
     )
     origin = Origin(source.native, source.dtypes, source.layout, index=source.index)
     return Table(schema, data, Codes.of(arrays, schema.sizes, n_rows=data.num_rows), tuple(notes), origin)

@@ -23,7 +23,7 @@ from .grid import to_numbers
 from .note import Note
 from .personal.fake import fake_values
 from .schema import Column, Schema
-from .types import is_numeric, is_words, parse_type, type_name, value_type
+from .types import is_numeric, is_words, parse_type, type_name, value_type, without_metadata
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -39,8 +39,8 @@ DIGITS = 9
 class Origin:
     """What a table was made from, so that what is made of it looks the same. It holds no row and no value.
 
-    The kind of object (`pandas`, `polars`, `arrow`), the pandas dtypes of its columns, which of them were its index, how it lay in its file, if it came from one, and
-    the Arrow fields with their metadata where they are known (`Table.look`). The decimal sign is told by its columns.
+    The kind of object (`pandas`, `polars`, `arrow`), the dtypes of its columns where Arrow alone would not restore them, which of them were its index, how it lay in its file, if it came from one, and
+    the Arrow fields where they are known, without metadata but what their types need (`Table.look`). The decimal sign is told by its columns.
     """
 
     native: str = "arrow"
@@ -118,8 +118,7 @@ class Table:
         look = like.look if isinstance(like, Table) else Origin() if like is None else like
         written = tuple(column for column in schema if column.written)
         fields = [_field_like(look.fields, column, arrays[column.name]) for column in written]
-        metadata = look.fields.metadata if look.fields is not None else None
-        data = pa.Table.from_arrays([arrays[c.name] for c in written], schema=pa.schema(fields, metadata=metadata))
+        data = pa.Table.from_arrays([arrays[c.name] for c in written], schema=without_metadata(pa.schema(fields)))
         notes = like.notes if isinstance(like, Table) else ()
         return cls(replace(schema, columns=written), data, codes, notes, replace(look, fields=None))
 
@@ -222,7 +221,8 @@ class Table:
         except ImportError:
             raise MissingExtraError("A pandas table", "pandas") from None
         frame = self.data.to_pandas()
-        dtypes = {n: kind for n, kind in self.origin.dtypes.items() if n in frame and frame[n].dtype != kind}
+        known = self.origin.dtypes if self.origin.native == "pandas" else {}
+        dtypes = {n: kind for n, kind in known.items() if n in frame and frame[n].dtype != kind}
         for name, kind in dtypes.items():
             if isinstance(kind, np.dtype) and kind.kind in "iub" and self.data.column(name).null_count:
                 nullable = {"i": "Int", "u": "UInt"}.get(kind.kind, "boolean")
@@ -235,14 +235,16 @@ class Table:
         return frame.set_index(index) if index and len(index) < frame.shape[1] else frame
 
     def to_polars(self) -> pl.DataFrame:
-        """Return the values as a polars table."""
+        """Return the values as a polars table; what came as an `Enum` has the levels of the table."""
         try:
             import polars
         except ImportError:
             raise MissingExtraError("A polars table", "polars") from None
         frame = polars.from_arrow(self.data)
         assert isinstance(frame, polars.DataFrame)
-        return frame
+        enums = [name for name in self.origin.dtypes if self.origin.native == "polars" and name in frame.columns and frame[name].dtype == polars.Categorical]
+        levels = {name: self.data.column(name).unify_dictionaries().chunk(0).dictionary.to_pylist() for name in enums if self.n_rows}
+        return frame.with_columns(polars.col(name).cast(polars.Enum(words)) for name, words in levels.items())
 
     def to_native(self) -> Any:
         """Return the values as the kind of object that was read: pandas, polars or pyarrow."""

@@ -7,12 +7,13 @@ a modelled column can have.
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 
 import pyarrow as pa
 
 from .._base.errors import SchemaError
 
-__all__ = ["PER_SECOND", "is_nested", "is_numeric", "is_words", "parse_type", "type_name", "value_type", "whole_array"]
+__all__ = ["PER_SECOND", "is_nested", "is_numeric", "is_words", "parse_type", "type_name", "value_type", "whole_array", "without_metadata"]
 
 PER_SECOND = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
 """How many of each unit of time make a second."""
@@ -24,6 +25,24 @@ _PLAIN: dict[str, pa.DataType] = {
     "null": pa.null(),
 }  # fmt: skip
 _NAMES = {kind: name for name, kind in _PLAIN.items()}
+FIELD_METADATA = {
+    b"spss.format": re.compile(
+        rb"(A(HEX)?|COMMA|DOLLAR|DOT|PCT|CC[A-E]|[EFNPZ]|IB|PIB(HEX)?|PK|RB(HEX)?|[AEJS]?DATE|D?TIME|DATETIME|MTIME|YMDHMS|WKDAY|MONTH|MOYR|QYR|WKYR)"
+        rb"[0-9]{1,5}(\.[0-9]{1,2})?"
+    ),
+    b"spss.measure": re.compile(rb"nominal|ordinal|scale|unknown"),
+    b"spss.width": re.compile(rb"[0-9]{1,3}"),
+    b"spss.missing": re.compile(rb'\[(\[[^"\[\]]{0,60}\]|\["[^"]{0,48}", "[^"]{0,48}"\]|, ){1,5}\]'),
+    b"stata.format": re.compile(
+        rb"%[-~]?0?([0-9]{1,4}([.,][0-9]{1,2})?)?(gc?|fc?|e|s|x|[HL])"
+        rb"|%-?(d|t[dcCwmqhybg])(CC|cc|YY|yy|JJJ|jjj|[Mm]onth|[Mm]on|NN|nn|DD|dd|[Dd]ayname|[Dd]ay|[Dd]a|[hHqQ]|WW|ww|HH|Hh|hH|hh|MM|mm|SS|ss|\.s{1,3}|[ap]\.?m\.?|[-/:., _+])*"
+    ),
+}
+"""Metadata of a field that its type needs, and what their values look like: how SPSS and Stata show a number, and which are missing.
+
+All else that a file says of itself or of a column is about the original: its history, the query that it came from, comments, its number of rows.
+"""
+
 _UNITS = re.compile(r"(timestamp|time32|time64|duration)\[(s|ms|us|ns)(?:, tz=([A-Za-z0-9_+:/-]{1,64}))?\]")
 _DECIMAL = re.compile(r"decimal(128|256)\((\d{1,2}), (-?\d{1,2})\)")
 _DICTIONARY = re.compile(r"(ordered )?dictionary<(u?int(?:8|16|32|64)), (.+)>")
@@ -95,3 +114,22 @@ def is_nested(kind: pa.DataType) -> bool:
     inner = value_type(kind)
     known = is_words(inner) or is_numeric(inner) or pa.types.is_boolean(inner) or pa.types.is_null(inner)
     return not known
+
+
+def without_metadata(schema: pa.Schema, *, keep: Collection[bytes] = ()) -> pa.Schema:
+    """Return an Arrow schema without its metadata and those of its fields, but for what types need (`FIELD_METADATA`) and keys to `keep`.
+
+    Examples
+    --------
+    >>> field = pa.field("age", pa.int64(), metadata={"comment": "patient 4711 corrected", "spss.measure": "scale"})
+    >>> bare = without_metadata(pa.schema([field], metadata={"history": "dropped patient 4711"}))
+    >>> bare.metadata, bare.field("age").metadata
+    (None, {b'spss.measure': b'scale'})
+    """
+    fields = [
+        field.with_metadata(
+            {key: value for key, value in (field.metadata or {}).items() if key in FIELD_METADATA and FIELD_METADATA[key].fullmatch(value)} or None
+        )
+        for field in schema
+    ]
+    return pa.schema(fields, metadata={key: value for key, value in (schema.metadata or {}).items() if key in keep} or None)

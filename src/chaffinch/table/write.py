@@ -5,7 +5,10 @@ from __future__ import annotations
 import contextlib
 import os
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
+
+import pyarrow as pa
 
 from .._base.errors import FileError
 from .._base.safe_files import replacing
@@ -13,8 +16,12 @@ from .formats import FORMATS
 from .formats.format import Writer
 from .sources import located, recognise
 from .table import Table
+from .types import without_metadata
 
-__all__ = ["ending_like", "file_format", "table_writer", "write_table"]
+__all__ = ["NOTE", "ending_like", "file_format", "table_writer", "write_table"]
+
+NOTE = "chaffinch"
+"""The key of metadata that say how Chaffinch made a table: the only ones of a whole table that are written. No table that is read keeps it."""
 
 
 def file_format(path: str | os.PathLike[str]) -> str:
@@ -64,4 +71,10 @@ def table_writer(path: str | os.PathLike[str]) -> Iterator[Callable[[Table], Non
     """Give a function that appends a table to a file; the file takes its place when the block ends well."""
     writer = _written(path)[1]
     with replacing(path) as part, writer(part, Path(path)) as write:
-        yield write
+        yield lambda table: write(_bare(table))
+
+
+def _bare(table: Table) -> Table:
+    """Return the table without what its Arrow fields say besides their types: no file carries the history or the comments of an original."""
+    schema = without_metadata(table.data.schema, keep=(NOTE.encode(),))
+    return table if schema.equals(table.data.schema, check_metadata=True) else replace(table, data=pa.Table.from_arrays(table.data.columns, schema=schema))

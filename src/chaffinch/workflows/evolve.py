@@ -97,7 +97,7 @@ def evolve_file(
 
 def write_copies(result: EvolveResult, paths: Sequence[Path]) -> None:
     """Write each dataset; files that hold notes (Parquet, Arrow) say that it was evolved, and what it lacks."""
-    from ..table.write import write_table
+    from ..table.write import NOTE, write_table
 
     for place, (path, copy) in enumerate(zip(paths, result.copies, strict=True), 1):
         note = {
@@ -108,5 +108,5 @@ def write_copies(result: EvolveResult, paths: Sequence[Path]) -> None:
             "reached": copy.reached,
             "missed": list(copy.missed),
         }
-        data = copy.table.data.replace_schema_metadata({"chaffinch": json.dumps(note)})
+        data = copy.table.data.replace_schema_metadata({NOTE: json.dumps(note)})
         write_table(replace(copy.table, data=data), path)

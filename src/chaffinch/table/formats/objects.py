@@ -107,7 +107,8 @@ def _open_polars(source: Any, tolerant: bool) -> Source:
     import narwhals as nw
 
     frame = source.collect() if nw.dependencies.is_polars_lazyframe(source) else source
-    return table_source(_from_polars(frame) if tolerant else frame.to_arrow(), "polars")
+    enums = {name: "enum" for name, kind in frame.schema.items() if type(kind).__name__ == "Enum"}
+    return table_source(_from_polars(frame) if tolerant else frame.to_arrow(), "polars", enums)
 
 
 def _is_dataset(source: Any) -> bool:

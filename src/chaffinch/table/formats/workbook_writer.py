@@ -43,6 +43,9 @@ _XML = '<?xml version="1.0" encoding="UTF-8" standalone="yes"?>\n'
 _EPOCH = datetime.datetime(1899, 12, 30)
 _FORBIDDEN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
 
+SHEET = "table"
+"""The name of the sheet."""
+
 _STYLES = ("General", "yyyy-mm-dd", "yyyy-mm-dd hh:mm:ss", "hh:mm:ss", *(f"0.{'0' * n}" for n in range(1, 16)))
 """How cells are shown, by their number in the file."""
 
@@ -55,7 +58,7 @@ def write_workbook(part: Path, target: Path) -> Iterator[Callable[[Table], None]
         rows: list[int] = []
 
         def start(table: Table | None) -> None:
-            for name, content in _parts(_title(table)).items():
+            for name, content in _parts().items():
                 archive.writestr(_member(name), _XML + content)
             sheets.append(stack.enter_context(archive.open(_member("xl/worksheets/sheet1.xml"), "w", force_zip64=True)))
             sheets[0].write(f'{_XML}<worksheet xmlns="{_MAIN}"><sheetData>'.encode())
@@ -86,14 +89,8 @@ def _member(name: str) -> zipfile.ZipInfo:
     return member
 
 
-def _title(table: Table | None) -> str:
-    """Return the name of the sheet: as it came, without what Excel does not allow in one."""
-    had = "" if table is None else table.origin.layout.table
-    return re.sub(r"[\[\]:*?/\\]", "_", _FORBIDDEN.sub("_", had))[:31].strip("'") or "table"
-
-
-def _parts(title: str) -> dict[str, str]:
-    """Return all that a workbook of one sheet has besides it."""
+def _parts() -> dict[str, str]:
+    """Return all that a workbook of one sheet has besides it. The sheet has a name of its own: that of the original may say whose data they are."""
     from xml.sax.saxutils import quoteattr  # brings the whole of http with it
 
     formats = "".join(f"<numFmt numFmtId={quoteattr(str(164 + i))} formatCode={quoteattr(style)}/>" for i, style in enumerate(_STYLES))
@@ -103,7 +100,7 @@ def _parts(title: str) -> dict[str, str]:
         f'<Default Extension="xml" ContentType="application/xml"/><Override PartName="/xl/workbook.xml" ContentType="{_KIND}.sheet.main+xml"/>'
         f'<Override PartName="/xl/worksheets/sheet1.xml" ContentType="{_KIND}.worksheet+xml"/><Override PartName="/xl/styles.xml" ContentType="{_KIND}.styles+xml"/></Types>',
         "_rels/.rels": f'<Relationships xmlns="{_PACKAGE}/relationships"><Relationship Id="rId1" Type="{_OFFICE}/officeDocument" Target="xl/workbook.xml"/></Relationships>',
-        "xl/workbook.xml": f'<workbook xmlns="{_MAIN}" xmlns:r="{_OFFICE}"><sheets><sheet name={quoteattr(title)} sheetId="1" r:id="rId1"/></sheets></workbook>',
+        "xl/workbook.xml": f'<workbook xmlns="{_MAIN}" xmlns:r="{_OFFICE}"><sheets><sheet name={quoteattr(SHEET)} sheetId="1" r:id="rId1"/></sheets></workbook>',
         "xl/_rels/workbook.xml.rels": f'<Relationships xmlns="{_PACKAGE}/relationships"><Relationship Id="rId1" Type="{_OFFICE}/worksheet" Target="worksheets/sheet1.xml"/>'
         f'<Relationship Id="rId2" Type="{_OFFICE}/styles" Target="styles.xml"/></Relationships>',
         "xl/styles.xml": f'<styleSheet xmlns="{_MAIN}"><numFmts count="{len(_STYLES)}">{formats}</numFmts><fonts count="1"><font><sz val="11"/><name val="Calibri"/></font></fonts>'

@@ -39,8 +39,8 @@ _STATA_RESERVED = re.compile(
     r"_all|_b|_coef|_cons|_n|_N|_pi|_pred|_rc|_skip|byte|double|float|if|in|int|long|strL|using|with|str\d+"
 )
 _LONGEST = {
-    "sav": {"name": 64, "title": 256, "label": 120, "file": 64},
-    "dta": {"name": 32, "title": 80, "label": 8_000, "file": 80},
+    "sav": {"name": 64, "title": 256, "label": 120},
+    "dta": {"name": 32, "title": 80, "label": 8_000},
 }
 """Longest texts: in bytes for SPSS, in characters for Stata (whose labels have 32,000 bytes)."""
 

@@ -2,7 +2,7 @@
 
 Titles, value labels and missing codes become part of the schema. What only these programs know (display
 format, measure, column width, ranges of missing codes) rides along as metadata of the Arrow fields, under
-`spss.*` and `stata.*`, and is written again.
+`spss.*` and `stata.*`, and is written again. The label of the file is not read: it is about the original, as its notes are.
 
 SPSS declares numbers, words or a range as missing; a range becomes those of its codes that occur. Stata's .a to
 .z are the words "a" to "z" beside numbers (`Tagged`). An empty text is missing: neither program tells the two
@@ -46,13 +46,12 @@ def open_file(path: Path, options: ReadOptions, *, form: Program) -> Source:
     """Return an SPSS ("sav") or Stata ("dta") file as a source, with what it says of its columns as labels."""
     file = _StatFile(path, form)
     metadata, variables = file.variables()
-    title = {"file.label": metadata.file_label} if metadata.file_label else None
-    schema = pa.schema([variable.field() for variable in variables.values()], metadata=title)
+    schema = pa.schema([variable.field() for variable in variables.values()])
     n_rows = metadata.number_rows
 
     def read(columns: Sequence[str] | None) -> Iterator[pa.RecordBatch]:
         names = schema.names if columns is None else list(columns)
-        chosen_schema = pa.schema([schema.field(name) for name in names], metadata=schema.metadata)
+        chosen_schema = pa.schema([schema.field(name) for name in names])
         start = 0
         while n_rows is None or start < n_rows:
             chosen = None if columns is None else names

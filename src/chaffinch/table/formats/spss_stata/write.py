@@ -64,9 +64,7 @@ def write_file(part: Path, target: Path, *, form: Program) -> Iterator[Callable[
         return
     columns = [_column_values(column, tables, form).cells() for column in tables[0].schema]
     frame = pandas.DataFrame({each.name: pandas.Series(each.cells, dtype=each.dtype) for each in columns})
-    label = (tables[0].data.schema.metadata or {}).get(b"file.label", b"").decode()
     options: dict[str, Any] = {
-        "file_label": cut(label, form, "file"),
         "column_labels": {each.name: each.title for each in columns if each.title},
         "variable_value_labels": {each.name: each.labels for each in columns if each.labels},
         "variable_format": {each.name: each.display for each in columns if each.display},
