@@ -19,8 +19,8 @@ from chaffinch.stats.splits import subsample
 from chaffinch.table import Table
 
 ATTACKERS = ("gcap", "nb", "svc", "knn", "rf", "lr")
-LEARNERS = {"nb": "nb", "svc": "svm", "knn": "knn", "rf": "rf", "lr": "lr"}
-OURS = {"gcap_vote": "gcap", "svm": "svc"}
+LEARNERS = {"nb": "gaussian_nb", "svc": "svm", "knn": "knn", "rf": "rf", "lr": "lr"}
+OURS = {"gcap_vote": "gcap", "svm": "svc", "gaussian_nb": "nb"}
 SVM_ROWS = 5_000
 ZERO_RULE = "zero_rule"
 KEYS = ["arm", "learnt_from", "synthesis"]

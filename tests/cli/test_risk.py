@@ -11,6 +11,7 @@ from html.parser import HTMLParser
 import pytest
 
 from chaffinch.risk import ATTACKERS
+from chaffinch.risk.attribution.attacker import attacker_words
 from chaffinch.risk.attribution.tcap import CONVENTIONS
 
 KEYS, SENSITIVE = "wife_age,wife_education,num_children,wife_religion", "husband_education"
@@ -216,7 +217,7 @@ def test_page_terminal_and_json_have_one_guess(run_here, folder, tmp_path, conve
     told, page = tmp_path / "r.json", tmp_path / "r.html"
     done = run_here(
         "risk", folder / "half.csv", folder / "synthetic.csv", "--holdout", folder / "other.csv", "--keys", ",".join(TWO_KEYS),
-        "--sensitive", SENSITIVE, "--tcap-convention", convention, "--verbose", "--thorough", "--repeats", 20, "--svm-rows", 100, "--seed", 1, "--json", told,
+        "--sensitive", SENSITIVE, "--tcap-convention", convention, "--verbose", "--attackers", ",".join(attacker_words()), "--repeats", 20, "--svm-rows", 100, "--seed", 1, "--json", told,
         "--html", page,
     )  # fmt: skip
     assert done.code == 0, done.err

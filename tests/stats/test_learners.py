@@ -156,3 +156,64 @@ def test_errors() -> None:
         chosen_models({"mine": LinearRegression()}, task="classification")
     with pytest.raises(InputError, match="'mine' does not do regression"):
         chosen_models({"mine": GaussianNB()}, task="regression")
+
+
+def test_naive_bayes_is_that_of_the_definition():
+    """Record by record, class by class, in Python: shares of codes as fractions, densities from SciPy."""
+    from fractions import Fraction
+    from math import log
+
+    from scipy.stats import norm
+
+    from chaffinch.stats.learners import LEAST_VARIANCE, naive_bayes
+
+    rng = np.random.default_rng(8)
+    labels = np.array(["a", "b", "c", "d"])[rng.integers(0, 4, 60) * (rng.random(60) < 0.7)]
+    labels[:2] = "e", "e"
+    code, number = rng.integers(0, 5, 60), np.round(rng.normal(size=60), 1)
+    number[rng.random(60) < 0.2] = np.nan
+    number[:2], number[labels == "d"] = np.nan, 0.3  # a class without a number, and one that always has the same
+    tests = [np.array([0, 1, 4, 7, 2]), np.array([0.3, -1.0, np.nan, 0.3, 5.0])]
+    known = number[~np.isnan(number)]
+    want = []
+    for own_code, own_number in zip(*tests, strict=True):
+        scores = {}
+        for name in sorted(set(labels)):
+            inside = labels == name
+            score = log(inside.mean())
+            if own_code in code:
+                share = Fraction(int((code == own_code).sum()), 60)
+                score += log((int((code[inside] == own_code).sum()) + share) / (int(inside.sum()) + 1))
+            if not np.isnan(own_number):
+                mine = [v for v in number[inside] if not np.isnan(v)]
+                mean = np.mean(mine) if mine else known.mean()
+                variance = (sum((v - mean) ** 2 for v in mine) + known.var()) / (len(mine) + 1)
+                score += norm.logpdf(own_number, mean, max(variance, LEAST_VARIANCE * known.var()) ** 0.5)
+            scores[name] = score
+        want.append(max(scores, key=scores.get))
+    assert naive_bayes([code, number], labels, tests).tolist() == want
+    assert len(set(want)) > 1
+
+
+def test_naive_bayes_of_large_classes_answers_as_scikit_learn():
+    from sklearn.naive_bayes import CategoricalNB
+
+    from chaffinch.stats.learners import naive_bayes
+
+    rng = np.random.default_rng(9)
+    labels = rng.integers(0, 3, 6000)
+    numbers = rng.normal(size=(6000, 2)) * (1 + labels[:, None]) + labels[:, None]
+    codes = (rng.random((6000, 2)) * (3 + labels[:, None])).astype(np.int64)
+    ours = naive_bayes(list(numbers.T), labels, list(numbers.T))
+    assert (ours == GaussianNB().fit(numbers, labels).predict(numbers)).mean() > 0.995  # the prior record moves borders by thousandths
+    ours = naive_bayes(list(codes.T), labels, list(codes.T))
+    assert (ours == CategoricalNB().fit(codes, labels).predict(codes)).mean() > 0.995
+
+
+def test_naive_bayes_without_anything_to_learn_says_the_most_frequent_class():
+    from chaffinch.stats.learners import naive_bayes
+
+    labels = np.array([1, 2, 2])
+    nothing = [np.full(3, np.nan), np.full(3, 7.0), np.zeros(3, dtype=np.int64)]
+    assert naive_bayes(nothing, labels, [feature[:2] for feature in nothing]).tolist() == [2, 2]
+    assert naive_bayes(nothing, labels, [feature[:0] for feature in nothing]).tolist() == []

@@ -120,7 +120,7 @@ SvmRows = Annotated[int, typer.Option(help="The most records a support vector ma
 KeySizes = Annotated[str | None, typer.Option(help="Sizes of key subsets to try, as 3-6 or 4; all keys unless given.")]
 Attackers = Annotated[
     str | None,
-    typer.Option(help="Some of {attackers}, as A,B. Default: gcap, nb, knn; all with --thorough; gcap alone with more than three key sets.", show_default=False),
+    typer.Option(help="Some of {attackers}, as A,B. Default: gcap, nb, knn; all but gaussian_nb with --thorough; gcap alone with more than three key sets.", show_default=False),
 ]
 Tolerance = Annotated[
     list[str] | None,

@@ -18,7 +18,7 @@ from .features import Matrix
 
 __all__ = [
     "CLASSIFIERS", "QUICK", "REGRESSORS", "LearnerFit", "Models", "Predictions", "Task", "chosen_models", "fit", "is_random",
-    "is_svm", "work",
+    "is_svm", "naive_bayes", "work",
 ]  # fmt: skip
 
 Task = Literal["classification", "regression"]
@@ -35,6 +35,13 @@ _ELSEWHERE = {
     "svc": "it predicts classes, not numbers; svr predicts numbers",
     "svr": "it predicts numbers, not classes; svc predicts classes",
 }
+LEAST_VARIANCE = 0.1
+"""The smallest variance of a number within a class in naive Bayes, as a share of its variance in all training records.
+
+Without a floor a class whose records agree in a number, or that has one record, has an unbounded density there and is predicted wherever that
+number occurs. A share of 0.01 still lets point masses (nothing earned, no loss) outweigh all other columns; of 0.01, 0.1 and 0.25 on Adult and
+SD2011, 0.1 loses nothing on smooth columns.
+"""
 _ONE_PASS = ("KNeighborsClassifier", "RandomForestClassifier", "SVC")
 """Classifiers whose prediction between two classes is the class with the higher chance, at half the cost of asking for both."""
 
@@ -175,6 +182,54 @@ def fit(
     model.fit(train, wanted)
     answers = tuple(_ask(model, test, chances) if len(test) else (np.empty(0, dtype=np.int64), None) for test in tests)
     return LearnerFit(tuple(Predictions(classes[predicted], scores) for predicted, scores in answers), classes, _converged(model))
+
+
+def naive_bayes(
+    train: Sequence[NDArray[Any]], labels: NDArray[Any], test: Sequence[NDArray[Any]]
+) -> NDArray[Any]:
+    """Return the most probable class of each test record by naive Bayes, with a likelihood for each kind of feature.
+
+    A feature of integers is a code: categorical, the share of each code in a class smoothed by one record's share of all training
+    records, `(n_code,class + n_code / n) / (n_class + 1)`. A code that no training record has is ignored. A feature of floats is a number: Gaussian, its
+    variance within a class smoothed by one record's share of the variance in all, and at least `LEAST_VARIANCE` of it. NaN is ignored.
+
+    Examples
+    --------
+    The code 1 occurs in class "b" alone:
+
+    >>> naive_bayes([np.array([0, 0, 0, 1])], np.array(["a", "a", "a", "b"]), [np.array([0, 1])]).tolist()
+    ['a', 'b']
+    """
+    classes, which = np.unique(labels, return_inverse=True)
+    sizes = np.bincount(which)
+    scores = np.tile(np.log(sizes / len(which)), (len(test[0]), 1))
+    for known, asked in zip(train, test, strict=True):
+        likelihood = _gaussian if np.issubdtype(known.dtype, np.floating) else _categorical
+        scores += likelihood(known, which, sizes, asked)
+    return np.asarray(classes[scores.argmax(axis=1)])
+
+
+def _categorical(known: NDArray[Any], which: NDArray[np.int64], sizes: NDArray[np.int64], asked: NDArray[Any]) -> Matrix:
+    n_codes = 1 + int(max(known.max(), asked.max(initial=0)))
+    counts = np.bincount(which * n_codes + known, minlength=len(sizes) * n_codes).reshape(len(sizes), n_codes)
+    overall = counts.sum(axis=0)
+    shares = (counts + overall / len(known)) / (sizes[:, None] + 1)
+    logs = np.log(np.where(overall, shares, 1.0))
+    return np.asarray(logs[:, asked].T)
+
+
+def _gaussian(known: Matrix, which: NDArray[np.int64], sizes: NDArray[np.int64], asked: Matrix) -> Matrix:
+    there = ~np.isnan(known)
+    numbers, groups = known[there], which[there]
+    spread = float(numbers.var()) if len(numbers) else 0.0
+    if not spread > 0:
+        return np.zeros((len(asked), len(sizes)))
+    counts = np.bincount(groups, minlength=len(sizes))
+    means = np.where(counts, np.bincount(groups, numbers, minlength=len(sizes)) / np.maximum(counts, 1), numbers.mean())
+    squares = np.bincount(groups, (numbers - means[groups]) ** 2, minlength=len(sizes))
+    variances = np.maximum((squares + spread) / (counts + 1), LEAST_VARIANCE * spread)
+    logs = -0.5 * (np.log(variances / spread) + (asked[:, None] - means) ** 2 / variances)
+    return np.where(np.isnan(asked)[:, None], 0.0, logs)
 
 
 def _search(model: Any, train: Matrix) -> dict[str, str]:

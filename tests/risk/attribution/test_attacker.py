@@ -69,7 +69,7 @@ def test_a_toy_attacker_is_found_everywhere(toy, halves, data, tmp_path):
     assert "The lowest value" in {row.name for row in compare(plain, plain).attacks}
 
     said = CliRunner().invoke(app, ["risk", "--help"], terminal_width=200).output
-    assert "gcap, nb, svm, knn, rf, lr, lowest, as A,B" in " ".join(said.replace("│", " ").split())
+    assert "gcap, nb, svm, knn, rf, lr, gaussian_nb, lowest, as A,B" in " ".join(said.replace("│", " ").split())
     halves[1].write(tmp_path / "s.csv")
     asked = ["risk", str(data / "cmc.csv"), str(tmp_path / "s.csv"), "--keys", ",".join(KEYS), "--sensitive", *SENSITIVE]
     asked += ["--attackers", "lowest", "--seed", "1", "--verbose", "--json", str(tmp_path / "r.json")]

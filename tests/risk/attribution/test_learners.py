@@ -49,3 +49,58 @@ def test_of_very_many_values_the_most_frequent_are_learnt():
     binned = AttackData.of(table, [table], columns=["k", "s"], numeric="bins")
     (coarse,) = outcomes(Attempt(binned, "synthetic", ["original"], Question(("k",), "s", ("rf",))))["rf"]
     assert coarse.value > 0.98
+
+
+def attack_of(original, synthetic, keys, *, attackers=("nb", "gaussian_nb"), people="original"):
+    table = chaffinch.read(pa.table(original), rare="keep")
+    data = AttackData.of(table, [pa.table(synthetic)], columns=[*keys, "s"])
+    answers = outcomes(Attempt(data, "synthetic", [people], Question(tuple(keys), "s", attackers)))
+    return {name: (side.value, side.guess.value) for name, (side,) in answers.items()}
+
+
+def test_a_value_that_one_record_has_does_not_win_everywhere():
+    """500 people: `s` is b for those with the key y, of whom one in ten has a instead; a third value has one record, at the most frequent key.
+
+    Naive Bayes is right for all but 26: 25 with the rarer value of their key, and the one. Gaussian naive Bayes on codes gives the third value, which
+    has no variance, everything at that key: it is right for 1 + 225 at most.
+    """
+    key = ["x"] * 250 + ["y"] * 250
+    value = ["c"] + ["a"] * 249 + ["a"] * 25 + ["b"] * 225
+    frame = {"k": key, "s": value}
+    answers = attack_of(frame, frame, ["k"])
+    assert answers["nb"][0] == pytest.approx(1 - 26 / 500)
+    assert answers["gaussian_nb"][0] <= 226 / 500
+    assert answers["nb"][1] == pytest.approx(274 / 500)
+
+
+def test_a_constant_number_of_a_rare_value_does_not_win_everywhere():
+    """A number that is 0 for most people, and for all five who have the rare value: nine in ten people have the frequent value."""
+    rng = np.random.default_rng(5)
+    gain = np.where(rng.random(400) < 0.9, 0, rng.integers(1, 5000, 400))
+    value = np.where(np.arange(400) % 10 == 9, "b", "a")
+    value[np.flatnonzero(gain == 0)[:5]] = "rare"
+    frame = {"gain": gain, "age": rng.integers(18, 90, 400), "s": value}
+    answers = attack_of(frame, frame, ["gain", "age"])
+    assert answers["nb"][0] >= answers["nb"][1] - 0.01
+    assert answers["gaussian_nb"][0] < answers["nb"][1] / 2
+
+
+def test_that_a_number_is_missing_is_learnt_from():
+    rng = np.random.default_rng(6)
+    there = np.arange(300) % 3 > 0
+    number = [int(v) if have else None for v, have in zip(rng.integers(0, 1000, 300), there, strict=True)]
+    frame = {"k": number, "s": np.where(there, "a", "b")}
+    assert attack_of(frame, frame, ["k"], attackers=("nb",))["nb"][0] == 1.0
+
+
+def test_the_printed_variant_runs_where_it_is_named_alone():
+    from chaffinch.risk import RiskSettings
+
+    roles = {"keys": ["a"], "sensitive": ["s"]}
+    seed = np.random.SeedSequence(1)
+    for settings in (RiskSettings(**roles), RiskSettings(**roles, thorough=True)):
+        questions = settings.questions(seed)
+        assert "nb" in questions[0].attackers
+        assert "gaussian_nb" not in questions[0].attackers
+        assert "gaussian_nb" not in str(settings.left_out(questions))
+    assert "gaussian_nb" in RiskSettings(**roles, attackers=["gaussian_nb"]).questions(seed)[0].attackers

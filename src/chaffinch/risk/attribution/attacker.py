@@ -92,6 +92,8 @@ class Attacker:
         Whether it trains a model: left out where there are many key sets.
     thorough
         Whether it takes long, and runs where it is named or where all attackers are asked for.
+    named_only
+        Whether it runs where it is named and nowhere else: a variant that repeats printed figures.
     choice
         The word of `attackers` that asks for it; its name unless given. Without any it always runs.
     conventions
@@ -116,6 +118,7 @@ class Attacker:
     answers: bool = False
     learns: bool = False
     thorough: bool = False
+    named_only: bool = False
     choice: str | None = None
     conventions: tuple[tuple[str, str], ...] = ()
     own_stream: bool = True

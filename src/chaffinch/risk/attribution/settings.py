@@ -62,7 +62,7 @@ class RiskSettings:
     threshold
         People who must share a number before it may show.
     thorough
-        Attack with all attackers, up to three key sets, where none are named.
+        Attack with all attackers but those that run by name only, up to three key sets, where none are named.
     sample_rows
         Where tables are in files that are read part by part: about how many records of the largest table go to attackers that learn or look for near
         rows, and to memorisation tests. CAP, DCAP, DiSCO and TCAP are of all records.
@@ -151,6 +151,8 @@ class RiskSettings:
         return [Question(keys, s, names, self.convention, self.tau, self.svm_rows) for keys, s in attacked]
 
     def _asks_for(self, attacker: Attacker, key_sets: int) -> bool:
+        if attacker.named_only and self.attackers is None:
+            return False
         if attacker.learns and self.attackers is None:
             return key_sets <= MOST_SETS_FOR_LEARNERS and (self.thorough or not attacker.thorough)
         named = self.attackers is None or not attacker.choice or attacker.choice in self.attackers
@@ -161,7 +163,7 @@ class RiskSettings:
         if not questions or self.attackers is not None:
             return ()
         many = len(questions) > MOST_SETS_FOR_LEARNERS
-        slow = [one for one in ATTACKERS if one.learns and one.name not in questions[0].attackers]
+        slow = [one for one in ATTACKERS if one.learns and not one.named_only and one.name not in questions[0].attackers]
         words = listed([one.name for one in slow])
         return (LeftOut(f"attackers {words}", f"--attackers {slow[0].name}" if many else THOROUGH),) if slow else ()
 
