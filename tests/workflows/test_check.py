@@ -194,3 +194,103 @@ def test_the_rules_alone_and_some_outputs(people):
     assert [row.output for row in one.summary] == ["u"]
     assert one.about.not_asked == ("t",)
     assert [row.output for row in chaffinch.check(document, people, rules_only=True, exclude=["u"]).summary] == ["t"]
+
+
+@pytest.fixture(scope="module")
+def survival():
+    """Patients of whom one lacks a score, three lack another, and 63 a weight; all that a label depends on is there."""
+    rng = np.random.default_rng(3)
+    n = 228
+    data = pd.DataFrame({
+        "sex": rng.choice(["f", "m"], n), "status": rng.choice(["alive", "dead"], n, p=[0.4, 0.6]), "ecog": rng.choice([0.0, 1.0, 2.0], n),
+        "karno": rng.choice([70.0, 80.0, 90.0], n), "age": rng.integers(45, 55, n), "weight": rng.integers(5, 15, n).astype(float),
+    })  # fmt: skip
+    data.loc[13, "ecog"], data.loc[[5, 90, 100], "karno"] = np.nan, np.nan
+    # In those with a weight, only women died: among them status follows from sex.
+    data.loc[((data.sex == "m") & (data.status == "dead")) | (rng.random(n) < 0.1), "weight"] = np.nan
+    return data
+
+
+def _document(*entries):
+    return {"format": "chaffinch-outputs", "version": 1, "outputs": list(entries)}
+
+
+def test_tables_of_which_one_leaves_out_a_few_people_fail_together(survival):
+    """Totals 228, 227 and 225: subtracting tells how many of those without a score died."""
+    tables = []
+    for name in ("sex", "ecog", "karno"):
+        counts = pd.crosstab(survival[name], survival.status)
+        tables.append({"name": name, "kind": "table", "by": [name, "status"], "counts": counts.values.tolist()})
+    assert [int(np.sum(one["counts"])) for one in tables] == [228, 227, 225]
+    result = chaffinch.check(_document(*tables), survival, rules_only=True)
+    assert all(one.consistent for one in result.outputs)
+    assert {row.output: row.verdict for row in result.summary} == dict.fromkeys(("sex", "ecog", "karno"), "fail")
+    assert {frozenset(one.names) for one in result.rules if one.status == "fail"} == {
+        frozenset({"sex", "ecog"}),
+        frozenset({"sex", "karno"}),
+    }
+    assert [one.left_out for one in result.outputs] == [0, "<10", "<10"]
+    assert any("fewer than 10 in 'ecog', fewer than 10 in 'karno'" in sentence for sentence in result.verdict.sentences)
+    assert not result.passed
+
+
+def test_an_output_with_many_missing_values_takes_no_records_from_the_others(survival):
+    """Each output has the records that the program which made it had, so a right logit is not one of perfect prediction, either."""
+    smf = pytest.importorskip("statsmodels.formula.api")
+    dead = survival.assign(dead=(survival.status == "dead") * 1)
+    fits = {"weight": smf.ols("weight ~ age", survival).fit(), "death": smf.logit("dead ~ C(sex)", dead).fit(disp=0)}
+    assert fits["weight"].nobs < 170
+    assert fits["death"].nobs == 228
+    models = [
+        {
+            "name": name,
+            "kind": kind,
+            "formula": formula,
+            "n": int(fits[name].nobs),
+            "coefficients": {k: f"{v:.4f}" for k, v in fits[name].params.items()},
+        }
+        for name, kind, formula in (("weight", "ols", "weight ~ age"), ("death", "logit", "dead ~ C(sex)"))
+    ]
+    tables = [
+        {
+            "name": f"table {k}",
+            "kind": "table",
+            "by": [name, "status"],
+            "counts": pd.crosstab(survival[name], survival.status).values.tolist(),
+        }
+        for k, name in enumerate(["sex", "ecog", "karno"] * 4)
+    ]
+    result = chaffinch.check(_document(*models, *tables), dead, rules_only=True)
+    assert {one.name: one.consistent for one in result.outputs} == {one["name"]: True for one in (*models, *tables)}
+    assert not [one for one in result.rules if "predict" in one.words and one.status != "pass"]
+    assert result.verdict.word == "rules only"
+    assert (
+        next(one.left_out for one in result.outputs if one.name == "weight")
+        == round((228 - fits["weight"].nobs) / 10) * 10
+    )
+
+
+def test_an_attack_is_on_people_with_all_values_and_says_so(survival):
+    entries = [
+        {"name": "s", "kind": "table", "by": ["sex", "status"]},
+        {"name": "w", "kind": "table", "by": ["weight"]},
+    ]
+    ask = {**ASK, "keys": ["sex"], "sensitive": ["status"]}
+    result = chaffinch.check(_document(*entries), survival, **ask)
+    assert result.left_out == round(survival.weight.isna().mean(), 2)
+    assert result.records == 230
+    gone = survival.assign(weight=[10.0] * 12 + [np.nan] * 216)
+    result = chaffinch.check(_document(*entries), gone, **ask)
+    assert result.verdict.word == "nothing measured"
+    assert {row.verdict for row in result.summary} == {"not assessed"}
+
+
+def test_what_is_recorded_and_written_has_the_records_of_each_output(survival, tmp_path):
+    entries = [{"name": "s", "kind": "table", "by": ["sex"]}, {"name": "w", "kind": "mean", "of": "weight", "n": True}]
+    result = chaffinch.check(
+        _document(*entries), survival, rules_only=True, released=tmp_path / "out.json", record=True
+    )
+    assert result.passed
+    first, second = (one["output"] for one in json.loads((tmp_path / "out.json").read_text())["outputs"])
+    assert first["counts"] == survival.sex.value_counts().sort_index().tolist()
+    assert second["n"] == survival.weight.notna().sum()

@@ -12,10 +12,15 @@ from numpy.typing import NDArray
 from .._base.errors import InputError, unknown_name
 from .._base.seeds import Seed, generator
 
-__all__ = ["CodeColumn", "Codes", "Columns", "Floats"]
+__all__ = ["MISSING", "CodeColumn", "Codes", "Columns", "Floats"]
 
 Codes = NDArray[np.int32]
-"""A dataset as the engines see it: (n_rows, n_columns), each entry a code from 0 to the column's size - 1."""
+"""A dataset as the engines see it: (n_rows, n_columns), each entry a code from 0 to the column's size - 1.
+
+Records that outputs are checked against may miss values: `MISSING` stands for one, and each output is of those that miss none of its columns."""
+
+MISSING = -1
+"""The code of a value that a record does not have."""
 
 Floats = NDArray[np.float64]
 
@@ -116,13 +121,16 @@ class Columns:
                 codes[:, position] = rng.choice(column.size, n_rows, p=column.chances)
         return codes
 
-    def check(self, codes: NDArray[np.integer]) -> Codes:
-        """Return codes as the engines want them: int32, rows together in memory; InputError if they do not fit."""
+    def check(self, codes: NDArray[np.integer], *, may_miss: bool = False) -> Codes:
+        """Return codes as the engines want them: int32, rows together in memory; InputError if they do not fit.
+
+        `may_miss`: whether some of them may be `MISSING`.
+        """
         if codes.ndim != 2 or codes.shape[1] != len(self) or codes.shape[0] < 1:
             raise InputError(
                 f"Codes must be a matrix of at least 1 row and {len(self)} columns. Got shape {codes.shape}."
             )
-        outside = ((codes < 0) | (codes >= np.array(self.sizes))).any(axis=0)
+        outside = ((codes < (MISSING if may_miss else 0)) | (codes >= np.array(self.sizes))).any(axis=0)
         if outside.any():
             raise InputError(f"Column '{self.names[int(np.argmax(outside))]}' has codes outside its levels.")
         return np.ascontiguousarray(codes, dtype=np.int32)

@@ -139,11 +139,14 @@ def named_columns(entries: Sequence[Mapping[str, Any]], known: Sequence[str]) ->
             names, texts = spec.mentioned(entry)
             words.update(names)
             for text in texts:
-                reader = Reader(text, what=f"Output '{entry.get('name', '')}'")
+                reader, called = Reader(text, what=f"Output '{entry.get('name', '')}'"), ""
                 while reader.next.kind != "end":
                     token = reader.take()
-                    # Q('a name') has the column as a word; a level that is called like a column adds one at worst.
-                    words |= {token.value} if token.kind in ("name", "word") else set()
+                    function = token.kind == "name" and not token.quoted and reader.ahead("(")
+                    # Q('a name') has the column as a word; other words are levels, and a name before a bracket is a function.
+                    if (token.kind == "name" and not function) or (token.kind == "word" and called == "Q"):
+                        words.add(token.value)
+                    called = token.value if function or (called and token.value == "(") else ""
     return tuple(name for name in known if name in words)
 
 

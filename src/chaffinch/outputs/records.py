@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from .._base.errors import InputError, unknown_name
 from .._base.masking import THRESHOLD, masked_count
-from .columns import Codes
+from .columns import MISSING, Codes
 from .document import FORMAT, VERSION, Outputs
 from .fields import Field, Fields, Scalar
 from .tables import MOST_GRID, columns_of
@@ -31,25 +31,24 @@ __all__ = ["CodedRecords", "TableCoder", "codes_of_table", "fields_of_table"]
 
 Mask = NDArray[np.bool_]
 
-MISSING, UNKNOWN = -1, -2
+UNKNOWN = -2
 _NEAR = 1e-9
 """Numbers this near to a level, as a share of it (at least of 1), are that level: 0.1 added up three times is 0.3."""
 
 
 @dataclass(frozen=True, eq=False)
 class CodedRecords:
-    """The codes of a table's records, and which rows they are."""
+    """The codes of a table's records, all of them in the table's order; `MISSING` where a record has no value."""
 
-    codes: Codes  # (records, columns): the rows that have a value in every column, in the table's order
-    complete: Mask  # For each row of the table whether it is among them
+    codes: Codes
 
     def __repr__(self) -> str:
         return f"CodedRecords({self.codes.shape[1]} columns)"
 
     @property
-    def share_complete(self) -> float:
-        """The share of the table's rows that have a value in every column, 0 to 1."""
-        return float(self.complete.mean()) if len(self.complete) else 0.0
+    def complete(self) -> Mask:
+        """Which records have a value in every column."""
+        return np.all(self.codes >= 0, axis=1)
 
 
 class TableCoder:
@@ -95,7 +94,7 @@ class TableCoder:
 
 
 def codes_of_table(table: Table | TableCoder, fields: Fields) -> CodedRecords:
-    """Return the records of a table as codes of columns; rows with a missing value in one of these columns are left out.
+    """Return the records of a table as codes of columns: below 0 where a value is missing. Which of them an output is of, the output says.
 
     InputError for a column that the table does not have, and for values that are none of a column's levels.
 
@@ -106,7 +105,7 @@ def codes_of_table(table: Table | TableCoder, fields: Fields) -> CodedRecords:
     >>> table = read(pd.DataFrame({"sex": ["m", "f", None], "age": [2.0, 0.0, 1.0]}))
     >>> records = codes_of_table(table, Fields((Field("sex", ("f", "m")), Field("age", (0, 1, 2)))))
     >>> records.codes.tolist(), records.complete.tolist()
-    ([[1, 2], [0, 0]], [True, True, False])
+    ([[1, 2], [0, 0], [-1, 1]], [True, True, False])
     """
     coder = TableCoder.of(table)
     _check_names(fields.names, coder.table)
@@ -121,12 +120,7 @@ def codes_of_table(table: Table | TableCoder, fields: Fields) -> CodedRecords:
                 f"{masked_count(len(codes), threshold)} records. Declare all its levels, recode the data, or leave the column's levels out of the file."
             )
         every[:, position] = codes
-    complete: Mask = np.all(every >= 0, axis=1)
-    if not complete.any():
-        raise InputError(
-            "No record of the data has a value in every column that the outputs use. Leave out columns that are mostly missing."
-        )
-    return CodedRecords(every if complete.all() else np.ascontiguousarray(every[complete]), complete)
+    return CodedRecords(every)
 
 
 def fields_of_table(

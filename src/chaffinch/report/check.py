@@ -211,9 +211,8 @@ def _verdict(result: CheckResult) -> tuple[Block, ...]:
         )
         blocks.append(Paragraph(how))
     if result.left_out > 0:
-        blocks.append(
-            Paragraph(f"Records with missing values were left out: about {percent(result.left_out)} of them.", "note")
-        )
+        words = f"The attack is on records with a value in every column of the outputs and keys: about {percent(result.left_out)} of all have none in some."
+        blocks.append(Paragraph(words, "note"))
     return tuple(blocks)
 
 

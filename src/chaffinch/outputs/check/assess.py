@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ..._base.errors import listed
 from ..._base.masking import masked_count
 from ..._base.progress import Progress, silent
 from ..._base.seeds import Seed
@@ -23,6 +24,7 @@ from ..margins import KnownMargins
 from ..rules import Policy, RuleReport, check_rules
 from ..rules.findings import statbarn_of
 from .ensembles import EnsembleMaker
+from .folds import FEWEST
 from .measurement import Measurement, measured
 from .output_set import OutputSet
 from .published import PublishedNumbers, compare_published
@@ -32,9 +34,13 @@ from .verdict import verdict_of
 
 if TYPE_CHECKING:
     from ...table import Table
+    from ..kinds import OutputSpec
     from ..records import TableCoder
 
-__all__ = ["check_recipes", "codes_of_records"]
+__all__ = ["check_recipes", "codes_of_records", "complete_records", "left_out_sentences"]
+
+MOST_FEW = 2 * FEWEST
+"""Complete records without which no attack is measured, however many there are in all: a fold needs so many on either side."""
 
 
 def check_recipes(
@@ -59,7 +65,7 @@ def check_recipes(
 
     # 1. Outputs, columns and records.
     outputs = OutputSet.of(recipes, released, settings, threshold)
-    codes, left_out = codes_of_records(outputs.recipes.fields, data, recipes.fields)
+    codes = codes_of_records(outputs.recipes.fields, data, recipes.fields)
     outputs = replace(outputs, recipes=replace(outputs.recipes, fields=outputs.recipes.fields.counted(codes)))
 
     # 2. Published numbers and rules.
@@ -68,10 +74,17 @@ def check_recipes(
     rules = _rules(outputs, codes, policy)
 
     # 3. What they give away.
-    measurement = Measurement()
-    if not settings.rules_only:
+    measurement, left_out = (
+        Measurement(),
+        {one.name: _left_out(one, outputs.recipes.fields, codes) for one in outputs.recipes.outputs},
+    )
+    attacked = codes if settings.rules_only else complete_records(outputs.but(uncertain), codes, settings)
+    if not settings.rules_only and len(attacked) < min(MOST_FEW, len(codes)):
+        why = "too few records have a value in every column of the outputs and keys for an attack to be measured"
+        measurement = Measurement(unmeasured=dict.fromkeys(outputs.but(uncertain).names, why))
+    elif not settings.rules_only:
         measurement = measured(
-            outputs.but(uncertain), codes, settings, threshold=threshold, seed=seed, workers=workers, maker=maker, progress=progress
+            outputs.but(uncertain), attacked, settings, threshold=threshold, seed=seed, workers=workers, maker=maker, progress=progress
         )  # fmt: skip
     unmeasured = {**published.unseen, **measurement.unmeasured, **uncertain}
 
@@ -86,15 +99,21 @@ def check_recipes(
         inconsistent=published.differing,
         not_assessed=[(one.rule, one.output) for one in rules if one.status == "not assessed"],
         unmeasured=unmeasured,
-        notes=measurement.notes,
+        notes=[*measurement.notes, *left_out_sentences(left_out, threshold)],
     )
     progress("done", 1.0)
     return CheckResult(
         verdict=verdict,
         settings=_resolved(measurement, settings, policy, seed),
         records=masked_count(len(codes), threshold),
-        left_out=round(left_out, 2),
-        outputs=_checked(outputs, measurement, published, unmeasured),
+        left_out=round(1.0 - len(attacked) / len(codes), 2),
+        outputs=_checked(
+            outputs,
+            measurement,
+            published,
+            unmeasured,
+            {name: masked_count(n, threshold) for name, n in left_out.items()},
+        ),
         all=measurement.all,
         cumulative=measurement.cumulative,
         without=measurement.without,
@@ -111,15 +130,49 @@ def check_recipes(
     )
 
 
-def codes_of_records(fields: Fields, data: Table | TableCoder | Codes, own: Fields) -> tuple[Codes, float]:
-    """Return the records as codes of some columns, and the share of records that was left out; `own` are the columns of codes."""
+def codes_of_records(fields: Fields, data: Table | TableCoder | Codes, own: Fields) -> Codes:
+    """Return the records as codes of some columns, `MISSING` where they have no value; `own` are the columns of codes."""
     if isinstance(data, np.ndarray):
-        every = own.columns.check(data)
-        return fields.columns.check(every[:, [own.position(name) for name in fields.names]]), 0.0
+        every = own.columns.check(data, may_miss=True)
+        return fields.columns.check(every[:, [own.position(name) for name in fields.names]], may_miss=True)
     from ..records import codes_of_table
 
-    records = codes_of_table(data, fields)
-    return records.codes, 1.0 - records.share_complete
+    return codes_of_table(data, fields).codes
+
+
+def complete_records(outputs: OutputSet, codes: Codes, settings: CheckSettings) -> Codes:
+    """Return the people of an attack: records with a value in every key, every sensitive attribute and every column that datasets are evolved from.
+
+    Datasets have a value in every column, so people without one can be neither matched nor guessed.
+    """
+    fields, searched = outputs.recipes.fields, outputs.searched(outputs.names)
+    wanted = {*settings.keys, *settings.sensitive, *(name for one in searched for name in outputs.columns[one])}
+    complete = (codes[:, [fields.position(name) for name in fields.names if name in wanted]] >= 0).all(axis=1)
+    return codes if (codes >= 0).all() else np.ascontiguousarray(np.maximum(codes[complete], 0))
+
+
+def left_out_sentences(left_out: Mapping[str, int], threshold: int) -> list[str]:
+    """Return how many records with missing values each output leaves out, in a sentence; none where none does.
+
+    Examples
+    --------
+    >>> left_out_sentences({"a": 3, "b": 63, "c": 0}, 10)
+    ["Records with a missing value in a column of an output are not in that output: fewer than 10 in 'a', about 60 in 'b'."]
+    """
+    counts = {name: masked_count(count, threshold) for name, count in left_out.items() if count}
+    if not counts:
+        return []
+    each = [
+        f"{f'fewer than {threshold}' if isinstance(count, str) else f'about {count}'} in '{name}'"
+        for name, count in counts.items()
+    ]
+    return [f"Records with a missing value in a column of an output are not in that output: {listed(each)}."]
+
+
+def _left_out(output: OutputSpec, fields: Fields, codes: Codes) -> int:
+    """How many records an output leaves out for missing values."""
+    own = list(output.own_columns(fields))
+    return int((codes[:, own] < 0).any(axis=1).sum()) if own else 0
 
 
 def _rules(outputs: OutputSet, codes: Codes, policy: Policy) -> RuleReport:
@@ -128,7 +181,11 @@ def _rules(outputs: OutputSet, codes: Codes, policy: Policy) -> RuleReport:
 
 
 def _checked(
-    outputs: OutputSet, measurement: Measurement, published: PublishedNumbers, unmeasured: Mapping[str, str]
+    outputs: OutputSet,
+    measurement: Measurement,
+    published: PublishedNumbers,
+    unmeasured: Mapping[str, str],
+    left_out: Mapping[str, int | str],
 ) -> tuple[CheckedOutput, ...]:
     fits = {} if measurement.all is None else {fit.name: fit for fit in measurement.all.fits}
     return tuple(
@@ -142,6 +199,7 @@ def _checked(
             fits.get(recipe.name),
             unmeasured.get(recipe.name, ""),
             outputs.recipes.rules_only.get(recipe.name, ""),
+            left_out[recipe.name],
         )
         for recipe in outputs.recipes.outputs
     )

@@ -28,14 +28,15 @@ class PublishedNumbers:
 
 
 def compare_published(recipes: Outputs, codes: Codes) -> PublishedNumbers:
-    """Return of which outputs the published numbers are not those of the data, and of which that cannot be said."""
+    """Return of which outputs the published numbers are not those of the data, each by its own records, and of which that cannot be said."""
     differing: list[str] = []
     unseen: dict[str, str] = {}
     for name in (recipe.name for recipe in recipes.outputs if recipe.published is not None):
         try:
-            spec = recipes.only([name]).published(rows=len(codes))
-            (one,) = compared(spec, codes)
-            if one.within is False or (one.within is None and contradictions(spec, len(codes))):
+            records = recipes[name].own_records(recipes.fields, codes)
+            spec = recipes.only([name]).published(rows=len(records))
+            (one,) = compared(spec, records)
+            if one.within is False or (one.within is None and contradictions(spec, len(records))):
                 differing.append(name)
             elif one.within is None:
                 unseen[name] = NOT_REFITTED

@@ -47,6 +47,7 @@ class CheckedOutput:
     fit: OutputFit | None  # How well the ensembles reproduce it
     unmeasured: str = ""  # Why it was not measured, or not compared with the data; empty where nothing was in the way
     rules_only: str = ""  # Why datasets cannot be evolved from it, so that rules alone say something of it; empty where they can
+    left_out: int | str = 0  # How many records have a missing value in one of its columns and are not in it, rounded; "<10" for few
 
 
 @dataclass(frozen=True)
@@ -103,7 +104,8 @@ class CheckResult:
     settings
         What was asked for: keys, sensitive attributes, syntheses, engine, seed and so on.
     records, left_out
-        How many records took part, rounded; and the share of the data, 0 to 1, that was left out for missing values.
+        How many records there are, rounded; and the share of them, 0 to 1, that took no part in the attack for a missing value. What each
+        output leaves out stands with it (`outputs`).
     outputs
         Each output.
     all

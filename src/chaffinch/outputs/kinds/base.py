@@ -261,9 +261,32 @@ class OutputSpec(PartialSpec):
         return recipe.with_numbers(**numbers)
 
     def sample(self, fields: Fields, codes: Codes) -> Sample:
-        """Return records as the output is computed on them."""
+        """Return records as the output is computed on them: those that miss none of its columns."""
+        codes = self.own_records(fields, codes)
         frame = Frame(fields, len(codes))
         return Sample(frame, codes, codes[self.filter(frame).of(codes)])
+
+    def own_columns(self, fields: Fields) -> tuple[int, ...]:
+        """Return the positions of the columns that it is about, those of its filter and formula among them."""
+        from ..entries import named_columns  # here, since it reads entries by the kinds
+
+        return tuple(fields.position(name) for name in named_columns([self.to_dict()], fields.names))
+
+    def own_records(self, fields: Fields, codes: Codes) -> Codes:
+        """Return the records that it is of: those with a value in each of its columns, as a program that leaves out missing values has them.
+
+        InputError where there are none.
+        """
+        if not (codes < 0).any():
+            return codes
+        complete = (codes[:, list(self.own_columns(fields))] >= 0).all(axis=1)
+        if not complete.any():
+            raise self.fault(
+                ": no record of the data has a value in each of its columns. Leave out a column that is mostly missing."
+            )
+        return np.ascontiguousarray(
+            np.maximum(codes[complete], 0)
+        )  # nothing reads the other columns: any level will do
 
     @property
     def printer(self) -> Printer:

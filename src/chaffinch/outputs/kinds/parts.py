@@ -193,7 +193,7 @@ class PartedNumbers(SingleNumbers):
         tallies = list(first)
         for part in self.parts.values():
             counts = part.definition.statbarn == "Frequencies"
-            for one in part.tallies(Tallier(part, tallier.fields, tallier.codes)):
+            for one in part.tallies(tallier.of_part(part)):
                 tallies.append(replace(one, output=self.name, kind=self.kind, protected=counts))
         merged: dict[tuple[str, bytes], OutputTally] = {}
         for one in tallies:
@@ -205,7 +205,7 @@ class PartedNumbers(SingleNumbers):
         """Return findings, and those of the parts; what two of them say alike once."""
         findings = list(first)
         for part in self.parts.values():
-            beside = Tallier(part, tallier.fields, tallier.codes)
+            beside = tallier.of_part(part)
             mine = part.findings(part.tallies(beside), beside, policy)
             findings += [replace(one, output=self.name, statbarn=self.definition.statbarn) for one in mine]
         return once(findings)

@@ -69,8 +69,9 @@ def _bands(output: OutputSpec, trial: RuleTrial, column: str) -> list[_Band]:
     position = trial.outputs.fields.position(column)
     axis = cells.positions.index(position)
     group, names = cells.steps[axis][1], cells.names[axis]
-    inside = output.filter(trial.frame).of(trial.codes)
-    people = np.bincount(trial.codes[inside, position], minlength=len(group))
+    records = output.own_records(trial.outputs.fields, trial.codes)
+    inside = output.filter(trial.frame).of(records)
+    people = np.bincount(records[inside, position], minlength=len(group))
     return [
         _Band(tuple(np.flatnonzero(group == k).tolist()), int(people[group == k].sum()), name) for k, name in enumerate(names) if (group == k).any()
     ]
@@ -126,8 +127,9 @@ def _fewer_edges(output: OutputSpec, trial: RuleTrial, *, ends: bool) -> Series:
     edges: list[float] = list(getattr(output, "edges", ()))
     recipe, first = trial.recipe_of(output), len(edges) - 1
     values = np.asarray(trial.outputs.fields[getattr(output, "of", "")].values)
-    inside = output.filter(trial.frame).of(trial.codes)
-    numbers = values[trial.codes[inside, trial.outputs.fields.position(getattr(output, "of", ""))]]
+    records = output.own_records(trial.outputs.fields, trial.codes)
+    inside = output.filter(trial.frame).of(records)
+    numbers = values[records[inside, trial.outputs.fields.position(getattr(output, "of", ""))]]
     while len(edges) > 3:
         people = np.histogram(numbers, bins=np.array(edges))[0]
         if ends:

@@ -118,7 +118,7 @@ def find_mitigations(
     what it was made of. The check is None where nothing was changed, or nothing is left."""
     policy = policy or Policy()
     outputs = OutputSet.of(recipes, released, settings, settings.least_shown(policy))
-    codes, _ = codes_of_records(outputs.recipes.fields, data, recipes.fields)
+    codes = codes_of_records(outputs.recipes.fields, data, recipes.fields)
     fields = outputs.recipes.fields.counted(codes)
     every = replace(outputs.recipes, fields=fields)
     old = every.only(outputs.old) if outputs.old else None

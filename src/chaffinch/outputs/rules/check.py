@@ -16,7 +16,7 @@ from .linear import LinearSystem
 from .policy import Policy
 from .suppression import AllOutputs, suppression
 from .tallies import COUNT, OutputTally
-from .tallying import Tallier, tallies_of
+from .tallying import MissingLevels, Tallier, tallies_of
 from .units import households, weighted_counts
 from .witnesses import Witnesses
 
@@ -78,7 +78,8 @@ def check_entries(
 def _report(
     outputs: Sequence[OutputSpec], released: Sequence[OutputSpec], fields: Fields, codes: Codes, policy: Policy
 ) -> RuleReport:
-    codes = fields.columns.check(codes)
+    codes = fields.columns.check(codes, may_miss=True)
+    missing = MissingLevels(fields.columns.sizes, codes)
     names = [output.name for output in outputs]
     if twice := next((name for name in names if names.count(name) > 1), None):
         raise InputError(f"Outputs must have different names. Two are called '{twice}'.")
@@ -105,7 +106,7 @@ def _report(
     every = [one for some in (*tallies.values(), *before.values()) for one in some]
     # Of outputs none of which withholds a count nothing is asked that they say together.
     some_withheld = any(_withheld(some) for some in (*tallies.values(), *before.values()))
-    together = AllOutputs(LinearSystem(every), Witnesses(every, codes)) if some_withheld else None
+    together = AllOutputs(LinearSystem(every), Witnesses(every, missing.coded(codes))) if some_withheld else None
     for output in outputs:
         findings += own[output.name]
         counted, rules = tallies.get(output.name, ()), policy.of(output.kind)
@@ -114,7 +115,7 @@ def _report(
         for one in _withheld(counted):
             findings += suppression(one, [part for part in counted if part is not one], others, rules, together=together)
     findings += _withheld_before(before, tallies, policy, together)
-    findings += differencing(tallies, before, policy, fields.columns.sizes)
+    findings += differencing(tallies, before, policy, missing.sizes)
     return RuleReport(tuple(findings), policy.name, policy.hash)
 
 

@@ -140,4 +140,6 @@ def _group_sizes(times: OutputTally, axis: int, tallier: Tallier) -> Ints:
     time = times.steps[axis][0]
     kept = np.where(tallier.filter.levels(time), 0, -1).astype(np.int64)
     groups = Crossing((*(times.steps[k] for k in others), (time, kept)), (*(times.names[k] for k in others), ("",)))
-    return tallier.counted(groups, times.joint)[1]
+    return tallier.counted(
+        groups, tuple((columns, mask) for columns, mask in tallier.filter.masks if len(columns) > 1)
+    )[1]

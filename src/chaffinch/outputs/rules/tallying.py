@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from itertools import product
 from typing import TYPE_CHECKING, Any
@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..columns import Codes
-from ..crossing import Crossing, Frame, whole_of
+from ..crossing import Crossing, Frame, Step, whole_of
 from ..fields import MOST_CELLS, Fields
 from ..precision import SUPPRESSED, UNKNOWN, UNSAID, count_interval
 from ..where import Filter
@@ -20,7 +20,7 @@ from .tallies import COUNT, Ints, Joint, Mask, OutputTally
 if TYPE_CHECKING:
     from ..kinds.base import OutputSpec
 
-__all__ = ["Shown", "Tallier", "is_unsaid", "summed", "tallies_of"]
+__all__ = ["MissingLevels", "Shown", "Tallier", "is_unsaid", "summed", "tallies_of"]
 
 Shown = Callable[[Ints], tuple[Ints, Ints, Mask]]
 """From counts to what a reader is shown of each: the least and largest it may be, and whether it is withheld."""
@@ -44,18 +44,70 @@ def _united(cells: Crossing | None) -> Crossing:
     return Crossing((), ()) if cells is None else summed(cells, (True,) * len(cells.steps))
 
 
-class Tallier:
-    """An output with the columns and records that it is counted on."""
+class MissingLevels:
+    """Missing values as one more level of each column that has some: a level that no output has in a group.
 
-    def __init__(self, output: OutputSpec, fields: Fields, codes: Codes) -> None:
-        self.output, self.fields, self.codes = output, fields, codes
-        self.frame = Frame(fields, len(codes))
+    An output that leaves out records with a missing value is so by its definition, as by a filter on each of its columns: what two outputs
+    leave out, and what lies between them, is looked at by the same rules as any other filter.
+
+    Examples
+    --------
+    >>> MissingLevels((2, 3), np.array([[0, 2], [1, -1]], dtype=np.int32)).sizes
+    (2, 4)
+    """
+
+    def __init__(self, sizes: Sequence[int], codes: Codes) -> None:
+        self._plain = tuple(sizes)
+        self.columns = tuple(int(column) for column in np.flatnonzero((codes < 0).any(axis=0)))
+        self.sizes = tuple(size + (column in self.columns) for column, size in enumerate(sizes))
+
+    def coded(self, codes: Codes) -> Codes:
+        """Return codes with the last level in place of missing values."""
+        return np.where(codes < 0, np.array(self._plain, dtype=np.int32), codes) if self.columns else codes
+
+    def step(self, step: Step) -> Step:
+        """Return a column's groups with one more level, in none, if it has missing values."""
+        return (step[0], np.append(step[1], -1)) if step[0] in self.columns else step
+
+    def mask(self, columns: tuple[int, ...], mask: Mask) -> Mask:
+        """Return for each combination of levels, missing ones too, whether it is kept: none with a missing value is."""
+        whole = mask.reshape([self._plain[column] for column in columns])
+        return np.pad(whole, [(0, int(column in self.columns)) for column in columns]).ravel()
+
+
+class Tallier:
+    """An output with the columns and records that it is counted on: those with a value in each of its columns (`own`).
+
+    `records` are all records, those with missing values (below 0) among them; `codes` has the first level in their place.
+    """
+
+    def __init__(self, output: OutputSpec, fields: Fields, codes: Codes, *, own: tuple[int, ...] | None = None) -> None:
+        self.output, self.fields, self.records = output, fields, codes
+        self.missing = MissingLevels(fields.columns.sizes, codes)
+        self.codes = np.maximum(codes, 0) if self.missing.columns else codes
+        if own is None:
+            own = (
+                tuple(c for c in output.own_columns(fields) if c in self.missing.columns)
+                if self.missing.columns
+                else ()
+            )
+        self.own = own
+        self.complete = np.asarray((codes[:, list(own)] >= 0).all(axis=1))
+        self.frame = Frame(fields, int(self.complete.sum()))
+        if len(codes) and not self.frame.rows:
+            raise output.fault(
+                ": no record of the data has a value in each of its columns. Leave out a column that is mostly missing."
+            )
         self.filter = output.filter(self.frame)
 
     @property
     def inside(self) -> Codes:
-        """The records that pass the filter."""
-        return self.codes[self.filter.of(self.codes)]
+        """The records that have a value in each of its columns, and pass the filter."""
+        return self.codes[self.filter.of(self.codes) & self.complete]
+
+    def of_part(self, part: OutputSpec) -> Tallier:
+        """Return the same for a part of the output, which is of the same records."""
+        return Tallier(part, self.fields, self.records, own=self.own)
 
     def tally(
         self,
@@ -76,9 +128,12 @@ class Tallier:
         whole = Crossing(tuple(steps), (*cells.names, *(("",) for _ in single)))
         labels, counts = self.counted(whole, joint)
         lo, hi, withheld = (counts, counts, np.zeros(whole.size, dtype=bool)) if shown is None else shown(counts)
+        told = {*whole.positions, *(c for columns, _ in joint for c in columns)}
+        present = [(p, np.zeros(self.fields.columns.sizes[p], dtype=np.int64)) for p in self.own if p not in told]
         return OutputTally(
-            self.output.name, self.output.kind, part, whole.steps, whole.names, joint, labels, counts,
-            self._possible(whole, joint), lo, hi, withheld, quantities=frozenset(quantities), sizes=self.fields.columns.sizes,
+            self.output.name, self.output.kind, part, tuple(self.missing.step(step) for step in (*whole.steps, *present)),
+            (*whole.names, *(("",) for _ in present)), tuple((columns, self.missing.mask(columns, mask)) for columns, mask in joint),
+            labels, counts, self._possible(whole, joint), lo, hi, withheld, quantities=frozenset(quantities), sizes=self.missing.sizes,
             **options,
         )  # fmt: skip
 
@@ -92,6 +147,7 @@ class Tallier:
     def counted(self, cells: Crossing, joint: Joint) -> tuple[Ints, Ints]:
         """Return the cell of each record, -1 for none, and the number of records of each cell."""
         labels = self._labels(cells, joint, {p: self.codes[:, p] for p in range(len(self.fields))}, len(self.codes))
+        labels[~self.complete] = -1
         return labels, np.bincount(labels[labels >= 0], minlength=cells.size).astype(np.int64)
 
     def _labels(self, cells: Crossing, joint: Joint, grid: Mapping[int, NDArray[Any]], size: int) -> Ints:

@@ -38,6 +38,7 @@ def households(output: OutputSpec, tallies: Sequence[OutputTally], frame: Frame,
         )
         return [finding(output.name, output.kind, HOUSEHOLDS, [output.name], of=1, good="", bad=bad, status="not assessed")]
     unit = codes[:, frame.fields.position(policy.household)].astype(np.int64)
+    unit = np.where(unit < 0, int(unit.max(initial=0)) + 1, unit)  # people whose household is missing may be of one
     width, least, where, of = int(unit.max(initial=0)) + 1, policy.threshold, list[str](), 0
     for tally in tallies:
         if tally.implied:
