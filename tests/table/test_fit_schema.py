@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -12,7 +14,7 @@ import pytest
 import chaffinch
 from chaffinch.table.fit_schema import fit_profiles, fit_schema, typed_profile
 from chaffinch.table.schema_file import as_schema, schema_text
-from chaffinch.table.sources import open_source
+from chaffinch.table.sources import Labels, open_source
 
 
 def _stored(values, how, tmp_path):
@@ -80,3 +82,13 @@ def test_profiles_of_parts_of_a_file_fit_the_schema_of_the_whole(data, declared)
     assert schema_text(fitted.schema) == schema_text(whole.schema)
     for ours, want in zip(fitted.schema.modelled, whole.schema.modelled, strict=True):
         assert ours.fitted_codec.to_dict() == want.fitted_codec.to_dict(), ours.name
+
+
+def test_labels_of_a_file_stand_where_a_schema_says_nothing_of_them():
+    """What the page shows is a schema without labels: a run of it must not lose those of the file."""
+    source = replace(open_source(pa.table({"sex": [1, 2] * 20, "age": list(range(40))})), labels={"sex": Labels("Sex", {1: "f", 2: "m"})})
+    for declared in ({"sex": {"kind": "categorical", "type": "int64"}}, {"sex": "key"}):
+        column = fit_schema(source, as_schema(declared)).schema["sex"]
+        assert (column.title, column.labels) == ("Sex", ((1, "f"), (2, "m")))
+    own = as_schema({"sex": {"kind": "categorical", "type": "int64", "title": "Gender", "labels": {"1": "woman"}}})
+    assert (fit_schema(source, own).schema["sex"].title, fit_schema(source, own).schema["sex"].labels) == ("Gender", ((1, "woman"),))

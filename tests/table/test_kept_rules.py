@@ -6,10 +6,16 @@ from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.csv as pc
+import pyarrow.parquet as pq
 import pytest
+from typer.testing import CliRunner
 
 import chaffinch
 from chaffinch._base.errors import SchemaError
+from chaffinch.cli.app import app
+from chaffinch.counts.coded import coded_scan
+from chaffinch.table import Column, Schema
 from chaffinch.table.kept_rules import rules_broken_by
 from chaffinch.table.reread import SubsetReader
 from chaffinch.table.schema_file import schema_from_toml, schema_text
@@ -73,3 +79,80 @@ def test_a_subset_is_searched_for_its_own_rules():
     assert table.schema.rules == ()
     assert SubsetReader.of(table).read(np.arange(500)).schema.rules == ("total = a + b",)
     assert SubsetReader.of(table).read(np.arange(400, 600)).schema.rules == ()
+
+
+def weights(n: int = 300) -> pa.Table:
+    rng = np.random.default_rng(1)
+    before, change = rng.integers(40, 120, n), rng.integers(-9, 10, n)
+    return pa.table({"name": rng.choice(["Adler", "Berg", "Cohen", "Diaz"], n), "before": before, "change": change, "after": before + change})
+
+
+def read_by(engine: str, source: object, schema: object) -> Schema:
+    """The schema of a source as one of the engines fits it."""
+    if engine == "memory":
+        return chaffinch.read(source, schema).schema
+    if engine == "stream":
+        return chaffinch.scan(source, schema).schema
+    with coded_scan(source, schema) as coded:
+        return coded.schema
+
+
+COMPLETE = {name: {"kind": "integer", "type": "int64"} for name in ("before", "change", "after")}
+
+
+@pytest.mark.parametrize("engine", ["memory", "stream", "cache"])
+@pytest.mark.parametrize(
+    "declared",
+    [
+        {"name": "drop"},  # no column of it is modelled
+        {"name": "fake"},
+        {"name": "drop", "before": "key"},
+        {"name": "drop", "before": {"bounds": [0, 200]}},
+        {"name": "drop", **COMPLETE},
+        Schema((Column("name", "identifier", "identifier"),)),
+    ],
+)
+def test_rules_are_found_whatever_a_schema_says_of_columns(declared, engine, tmp_path):
+    pq.write_table(weights(), tmp_path / "w.parquet")
+    schema = read_by(engine, tmp_path / "w.parquet", declared)
+    assert schema.rules == schema.found == ("after = before + change",)
+    assert '"after = before + change",  # found' in schema_text(schema)
+
+
+@pytest.mark.parametrize("engine", ["memory", "stream", "cache"])
+def test_rules_that_a_schema_states_are_as_stated_even_if_there_are_none(engine, tmp_path):
+    pq.write_table(weights(), tmp_path / "w.parquet")
+    head = 'format = "chaffinch-schema"\nversion = 1\nrules = {}\n[columns]\nname = "drop"\nbefore = "integer"\n'
+    for rules in ([], ["before < 120"]):
+        declared = schema_from_toml(head.format(rules))
+        schema = read_by(engine, tmp_path / "w.parquet", declared)
+        assert schema.rules == tuple(rules)
+        assert schema.found == ()
+        assert schema_from_toml(schema_text(declared)).rules_stated
+
+
+def test_a_file_says_that_none_was_found_and_is_then_as_it_says():
+    table = chaffinch.read(pa.table({"a": np.arange(300) % 7, "b": np.arange(300) % 11}))
+    text = schema_text(table.schema)
+    assert "rules = []  # none was found" in text
+    assert schema_from_toml(text).rules_stated
+    assert "rules" not in schema_text(Schema((Column("a", "integer"),)))
+
+
+def test_a_decision_about_a_name_leaves_rules_on_in_commands(tmp_path):
+    pc.write_csv(weights(), tmp_path / "w.csv")
+    for words in (["synth"], ["synth", "--engine", "stream"]):
+        out = tmp_path / f"{len(words)}.csv"
+        done = CliRunner().invoke(app, [*words, str(tmp_path / "w.csv"), "-o", str(out), "--personal", "name=drop", "--seed", "1"])
+        assert done.exit_code == 0, done.output
+        drawn = chaffinch.read(out).to_pandas()
+        assert (drawn["after"] == drawn["before"] + drawn["change"]).all()
+
+
+def test_a_panel_does_not_say_that_drawn_rows_keep_what_was_found():
+    rng = np.random.default_rng(1)
+    rows = weights().set_column(0, "pid", pa.array(np.repeat(np.arange(100), 3)))
+    table = chaffinch.read(rows.append_column("wave", pa.array(rng.integers(1, 4, 300))), {"pid": "person"})
+    assert "after = before + change" in table.schema.found
+    assert "do not keep them yet" in str(table.notes[-1])
+    assert table.person_of is not None

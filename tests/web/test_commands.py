@@ -14,14 +14,13 @@ ROLES = Roles(label="ill", keys=("age", "sex"), sensitive=("ill",), decisions=((
 def test_a_release_says_what_was_chosen() -> None:
     choices = ProjectChoices(source="people.csv", holdout="others.csv", max_excess=0.05, thorough=True, seed=3, forbid=("a:b",), delimiter=";")
     assert shown_command(release_words(choices, ROLES, SCHEMA, OUT)) == (
-        "chaffinch release people.csv -o out --delimiter ';' --label ill --keys age,sex --sensitive ill --personal email=drop --holdout others.csv "
+        "chaffinch release people.csv -o out --delimiter ';' --schema schema.toml --label ill --keys age,sex --sensitive ill --personal email=drop --holdout others.csv "
         "--max-excess 0.05 --forbid a:b --thorough --seed 3"
     )
 
 
-def test_a_schema_is_followed_only_where_it_was_edited() -> None:
-    assert "--schema" not in release_words(ProjectChoices(source="a.csv"), Roles(), SCHEMA, OUT)
-    assert release_words(ProjectChoices(source="a.csv", declared=True), Roles(), SCHEMA, OUT)[-2:] == ["--schema", "schema.toml"]
+def test_the_schema_that_is_shown_is_always_followed() -> None:
+    assert release_words(ProjectChoices(source="a.csv"), Roles(), SCHEMA, OUT)[-2:] == ["--schema", "schema.toml"]
 
 
 def test_a_limit_without_an_attack_is_left_out() -> None:
@@ -29,7 +28,7 @@ def test_a_limit_without_an_attack_is_left_out() -> None:
 
 
 def test_a_promise_takes_a_declared_domain_or_discovers_it_and_no_seed() -> None:
-    choices = ProjectChoices(source="a.csv", epsilon=1.0, delta=1e-6, ledger="l.json", seed=1, declared=True)
+    choices = ProjectChoices(source="a.csv", epsilon=1.0, delta=1e-6, ledger="l.json", seed=1)
     assert release_words(choices, Roles(), SCHEMA, OUT)[4:] == ["--discover", "all", "--epsilon", "1", "--delta", "1e-06", "--ledger", "l.json"]
     declared = ProjectChoices(source="a.csv", epsilon=1.0, domain="d.toml")
     assert release_words(declared, Roles(), SCHEMA, OUT)[4:] == ["--schema", "d.toml", "--epsilon", "1"]

@@ -36,12 +36,17 @@ def test_a_folder_of_something_else_is_left_alone(tmp_path: Path) -> None:
 
 @given(
     st.builds(
-        ProjectChoices, source=words, holdout=words, declared=st.booleans(), max_excess=st.none() | st.floats(0, 1),
+        ProjectChoices, source=words, holdout=words, max_excess=st.none() | st.floats(0, 1),
         epsilon=st.none() | st.floats(0.01, 100), forbid=st.lists(words, max_size=3).map(tuple), seed=st.none() | st.integers(0, 10**9),
     )
 )  # fmt: skip
 def test_choices_come_back_as_they_were(choices: ProjectChoices) -> None:
     assert project._choices_from(as_toml(choices), "p") == choices
+
+
+def test_a_project_of_an_earlier_release_opens() -> None:
+    text = as_toml(ProjectChoices(source="a.csv"))
+    assert project._choices_from(f"{text}declared = true\n", "p") == ProjectChoices(source="a.csv")
 
 
 @pytest.mark.parametrize(

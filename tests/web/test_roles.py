@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -11,7 +13,7 @@ from chaffinch.table import Column, Schema, schema_text
 from chaffinch.table.schema import ROLES
 from chaffinch.table.schema_file import schema_from_toml
 from chaffinch.web.commands import Roles
-from chaffinch.web.roles import CHOSEN, differs, roles_of, with_entry
+from chaffinch.web.roles import CHOSEN, roles_of, with_choices, with_entry, with_rules_in_step
 
 TEXT = schema_text(Schema((Column("age", "integer"), Column('a "b".c', "categorical", type="string"), Column("id", "identifier", "identifier"))))
 
@@ -38,10 +40,39 @@ def test_a_role_that_is_written_is_read(name: str, role: str) -> None:
     assert schema_from_toml(with_entry(TEXT, name, "role", role))[name].role == role
 
 
-def test_roles_alone_are_no_edit_of_the_schema() -> None:
-    assert not differs(with_entry(with_entry(TEXT, "age", "role", "key"), "age", "output", "keep"), TEXT)
-    assert differs(with_entry(TEXT, "age", "kind", "categorical"), TEXT)
-    assert differs(TEXT.replace("rare_below = 3", "rare_below = 5"), TEXT)
+RULED = replace(
+    Schema(tuple(Column(name, "integer", type="int64") for name in ("id", "before", "change", "after"))), searched=True,
+    rules=("after = before + change", "before < 300 implies after < 400"), found=("after = before + change",), suggested=(("change < after", "by chance"),),
+)  # fmt: skip
+
+
+def test_rules_about_a_column_that_is_left_out_are_comments_until_it_is_back() -> None:
+    text = schema_text(RULED)
+    assert with_rules_in_step(text) == text
+    for key, value in (("output", "drop"), ("output", "fake"), ("role", "identifier")):
+        out = with_rules_in_step(with_entry(text, "change", key, value))
+        assert schema_from_toml(out).rules == RULED.rules[1:]
+        assert "    # \"after = before + change\",  # found: holds in all records; not kept: column 'change' is left out\n" in out
+        assert with_rules_in_step(out) == out
+        assert with_rules_in_step(with_entry(out, "change", key, "other" if key == "role" else "")) == text
+    none = with_rules_in_step(with_entry(text, "after", "output", "drop"))
+    assert schema_from_toml(none).rules == ()
+    assert schema_from_toml(none).rules_stated
+    assert '    # "change < after",  # by chance' in none  # a suggestion stays one, whatever becomes of its columns
+
+
+def test_a_panel_keeps_no_rules_and_the_text_says_so() -> None:
+    text = with_entry(with_entry(schema_text(RULED), "id", "kind", "identifier"), "id", "role", "person")
+    assert schema_from_toml(with_rules_in_step(text)).rules == ()
+    own = text.replace("rules = [", 'rules = [\n    "id determines before",', 1)
+    assert schema_from_toml(with_rules_in_step(own)).rules == ("id determines before",)
+
+
+def test_rules_are_in_step_when_all_rows_were_read_after_a_choice() -> None:
+    first = schema_text(replace(RULED, rules=(), suggested=(), searched=False))
+    text = with_choices(schema_text(RULED), with_entry(first, "after", "output", "drop"), first)
+    assert roles_of(text).decisions == (("after", "drop"),)
+    assert schema_from_toml(text).rules == ()
 
 
 def test_every_role_can_be_chosen() -> None:

@@ -95,7 +95,7 @@ def scan(
     if double := sorted({name for name in names if names.count(name) > 1}):
         raise InputError(f"The DataFrame has columns of one name: {listed(double)}. Rename them.")
     declared = as_schema(schema)
-    if declared is not None and declared.fitted and declared.names:
+    if declared is not None and declared.fitted:
         check_columns("the DataFrame", names, declared)
         columns = tuple(replace(declared[name], spelled=False) for name in names)
         rows = counted_rows(frame)
@@ -115,7 +115,8 @@ def scan(
     rare_below = RARE_BELOW if declared is None else declared.rare_below
     fitted = fit_profiles(source, profiles, declared, rare=rare, rare_below=rare_below, threshold=threshold)
     warn_of(fitted.notes)
-    return SparkScan(frame, fitted.schema, rows, (*fitted.notes, Note("", "rules", _NO_RULES)))
+    unsearched = [Note("", "rules", _NO_RULES)] if declared is None or declared.leaves_rules_open else []
+    return SparkScan(frame, fitted.schema, rows, (*fitted.notes, *unsearched))
 
 
 _NO_RULES = "Rules between columns (one that determines another, sums, orders) were not searched for on Spark: a schema that was fitted on one machine brings its own."

@@ -42,7 +42,7 @@ from .schema import Column, Schema
 from .schema_file import number_of
 
 __all__ = [
-    "MOST_CELLS", "AllowedCodes", "Constraint", "allowed_codes", "broken_rows", "check_rules", "cut_schema", "rules_of", "without_rules_on",
+    "MOST_CELLS", "AllowedCodes", "Constraint", "allowed_codes", "broken_rows", "check_rules", "cut_schema", "names_in_rule", "rules_of", "without_rules_on",
 ]  # fmt: skip
 
 MOST_CELLS = 1 << 22
@@ -105,14 +105,13 @@ def check_rules(schema: Schema) -> Schema:
 
 def without_rules_on(schema: Schema, column: str) -> Schema:
     """Return the schema without the rules that name a column."""
-    names = [c.name for c in schema]
+    return replace(schema, rules=tuple(text for text in schema.rules if column not in names_in_rule(text, schema)))
 
-    def about(text: str) -> bool:
-        rule = parsed(text)
-        named = set(named_columns(rule)) if is_relation(rule, names) or isinstance(rule, Determines) else set(_names(rule))
-        return column in named
 
-    return replace(schema, rules=tuple(text for text in schema.rules if not about(text)))
+def names_in_rule(text: str, schema: Schema) -> set[str]:
+    """Return the names that a rule uses: of columns, and of words that stand for values."""
+    rule = parsed(text)
+    return set(named_columns(rule)) if is_relation(rule, [column.name for column in schema]) or isinstance(rule, Determines) else set(_names(rule))
 
 
 def _rule(text: str, condition: Condition, schema: Schema, number: int) -> Constraint:

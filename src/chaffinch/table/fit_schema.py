@@ -60,7 +60,7 @@ def fit_schema(
     if len(names) < 2:
         raise InputError(f"'{source.name}' has one column. A table needs two or more.")
     if schema is not None:
-        if schema.fitted and schema.names:
+        if schema.fitted:
             check_columns(source.name, names, schema)
             return _as_fitted(source, with_sign(schema, source.decimal) if source.text else schema)
         check_declared(names, schema)
@@ -285,7 +285,10 @@ def _declared_column(column: Column, source: Source, spelling: Spelling) -> Colu
     if source.text and column.modelled and not column.format and spelling.format:
         step = max(column.step, step_of(spelling.type, spelling.format))
         column = replace(column, format=spelling.format, step=step)
-    return replace(column, type=kind, spelled=_spelled(source, column.name))
+    labels = source.labels.get(column.name, Labels())
+    return replace(
+        column, type=kind, spelled=_spelled(source, column.name), title=column.title or labels.title, labels=column.labels or tuple(labels.values.items())
+    )
 
 
 def _inferred_column(

@@ -1,4 +1,4 @@
-"""The rules of a table: found where nobody gave a schema, fitted to its records, and said with how many records break them."""
+"""The rules of a table: found where the schema states none, fitted to its records, and said with how many records break them."""
 
 from __future__ import annotations
 
@@ -51,15 +51,17 @@ def with_found_rules(table: Table, threshold: int) -> Table:
     found = find_rules(schema, table.n_rows, lambda _: [batch], threshold=threshold)
     rules = (*found.rules, *constant_columns(schema, table.data, codes))
     schema = replace(schema, rules=rules, searched=True, found=rules, suggested=found.suggested)
-    table = replace(table, schema=schema, notes=(*table.notes, *found_notes(rules)))
+    table = replace(table, schema=schema, notes=(*table.notes, *found_notes(schema)))
     return replace(table, schema=replace(schema, functions=fitted_functions(table, threshold)))
 
 
-def found_notes(rules: tuple[str, ...]) -> list[Note]:
+def found_notes(schema: Schema) -> list[Note]:
     """Return the note on rules that were found; none where there are none."""
-    if not rules:
+    if not schema.found:
         return []
-    texts = listed((f"'{text}'" for text in rules), most=SHOWN)
+    texts = listed((f"'{text}'" for text in schema.found), most=SHOWN)
+    if schema.only("person") is not None:
+        return [Note("", "rules", f"Rules that all records keep: {texts}. Rows that are drawn for persons do not keep them yet.")]
     return [Note("", "rules", f"Rules that all records keep, and drawn rows too: {texts}. The schema file lists them, to edit or delete.")]
 
 
@@ -76,7 +78,7 @@ def rules_of_batches(
     if find:
         found = find_rules(schema, n_rows, batches, threshold=threshold, sample=sample)
         schema = replace(schema, rules=found.rules, searched=True, found=found.rules, suggested=found.suggested)
-        notes = found_notes(found.rules)
+        notes = found_notes(schema)
     relations, tally = relations_of(schema), _FunctionTally(schema)
     wrong = 0
     again = (codes or batches)(tally.columns) if tally.functions else ()

@@ -48,7 +48,7 @@ def read(
     schema
         What columns are: a `Schema`, the path of a schema file (TOML, or a codebook in JSON), or what it says of single columns, as
         {"sex": "key", "name": "drop", "age": {"kind": "integer", "bounds": [0, 110]}}. What is declared wins over inference and is
-        checked against the data; all else is inferred from all rows.
+        checked against the data; all else is inferred from all rows, rules between columns too unless the schema states `rules`.
         The fitted schema of another table (`table.schema`) is used as it is: same levels, same bins.
     rare
         "pool": levels with fewer than three records become `(other)`. "keep": they stay.
@@ -86,7 +86,7 @@ def read(
     warn_of(fitted.notes)
     table = encoded(opened, fitted.schema, fitted.notes)
     table = table_of_persons(table, person, order, refit=declared is None or not declared.fitted)
-    if declared is None:
+    if declared is None or declared.leaves_rules_open:
         progress("looking for rules", -1)
         return with_found_rules(table, threshold)
     return table if declared.fitted else with_rules(table, threshold)

@@ -135,13 +135,14 @@ def profile_source(
     source: Source, declared: Schema | None, *, rare: Literal["pool", "keep"] = "pool", threshold: int = THRESHOLD, progress: Progress = silent
 ) -> Profiled:
     """Return a source with its schema fitted, in one pass over it, two for text files."""
-    rows = _WatchedRows(source.n_rows) if declared is None and source.n_rows is not None else None
+    find = declared is None or declared.leaves_rules_open
+    rows = _WatchedRows(source.n_rows) if find and source.n_rows is not None else None
     watch = (lambda batch: None) if rows is None else rows.add
     fitted = fit_schema(source, declared, rare=rare, threshold=threshold, progress=progress, watch=watch)
     warn_of(fitted.notes)
     scanned = Scan(source, fitted.schema, fitted.n_rows, fitted.notes, fitted.profiles)
-    if declared is not None:
-        return Profiled(scanned, False if declared.rules and not declared.fitted else None)
+    if not find:
+        return Profiled(scanned, False if declared is not None and declared.rules and not declared.fitted else None)
     modelled = scanned.schema.modelled
     known = rows is not None and rows.first == fitted.n_rows == source.n_rows
     sample = scanned.row_batch(scanned.cells(pa.Table.from_batches(rows.parts), modelled), modelled) if rows is not None and known else None

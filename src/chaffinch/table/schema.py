@@ -235,6 +235,8 @@ class Schema:
     rules
         What holds of every record, as "age < 16 implies marital == 'never'" (see `table.constraints`) or "change = after - before" (see
         `table.relations`). Drawn rows keep them.
+    rules_stated
+        Whether its writer stated the rules, which may be none: then no others are looked for. A schema that says nothing of rules leaves them to the records.
     broken_rules
         What becomes of rules that records break: "enforce" (drawn rows keep them, and a note says how many records do not) or "refuse".
     searched, found
@@ -256,6 +258,7 @@ class Schema:
     sealed: bool = field(default=False, compare=False)
     persons: int = field(default=0, compare=False)
     rules: tuple[str, ...] = ()
+    rules_stated: bool = field(default=False, compare=False)
     broken_rules: Literal["enforce", "refuse"] = "enforce"
     searched: bool = field(default=False, compare=False)
     found: tuple[str, ...] = field(default=(), compare=False)
@@ -315,8 +318,13 @@ class Schema:
 
     @property
     def fitted(self) -> bool:
-        """Whether every modelled column has its codec."""
-        return all(column.codec is not None for column in self.modelled)
+        """Whether it has modelled columns, and each of them its codec: one that only says what is left out is not fitted."""
+        return bool(self.modelled) and all(column.codec is not None for column in self.modelled)
+
+    @property
+    def leaves_rules_open(self) -> bool:
+        """Whether rules are to be looked for in the records: it states none, not even that there are none, and is not another table's."""
+        return not (self.rules or self.rules_stated or self.fitted)
 
     def discovering(self) -> Schema:
         """Return the schema with `discover` for every column that lacks a kind, levels or bounds: `discover = "all"` of a file."""

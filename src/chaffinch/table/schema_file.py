@@ -97,7 +97,7 @@ class _SchemaEntry(BaseModel):
     public: bool = False
     rows: int | None = None
     discover: Literal["all"] | None = None
-    rules: list[str] = []
+    rules: list[str] | None = None
     broken_rules: Literal["enforce", "refuse"] = "enforce"
     columns: dict[str, _ColumnEntry]
 
@@ -140,8 +140,8 @@ def read_schema(path: str | os.PathLike[str]) -> Schema:
     return schema_from_toml(text, name=str(file))
 
 
-def schema_from_toml(text: str, *, name: str = "schema") -> Schema:
-    """Return the schema that TOML text describes; raise with the place and the rule where it does not."""
+def schema_from_toml(text: str, *, name: str = "schema", with_rules: bool = True) -> Schema:
+    """Return the schema that TOML text describes, or all of it but its rules; raise with the place and the rule where it does not."""
     try:
         data = tomllib.loads(text)
     except (tomllib.TOMLDecodeError, RecursionError, ValueError) as error:
@@ -153,7 +153,7 @@ def schema_from_toml(text: str, *, name: str = "schema") -> Schema:
         raise SchemaError(
             f"'{name}' has version {version!r}; this release reads version {VERSION}. Use a newer release, or write it anew."
         )
-    return _schema_of(data, name)
+    return _schema_of(data if with_rules else {key: value for key, value in data.items() if key != "rules"}, name)
 
 
 def _schema_of(data: Mapping[str, Any], name: str) -> Schema:
@@ -162,7 +162,7 @@ def _schema_of(data: Mapping[str, Any], name: str) -> Schema:
     except ValidationError as error:
         raise _explain(error, name) from None
     columns = tuple(_column(key, entry) for key, entry in model.columns.items())
-    schema = Schema(columns, model.rare_below, model.public, model.rows, rules=tuple(model.rules), broken_rules=model.broken_rules)
+    schema = Schema(columns, model.rare_below, model.public, model.rows, rules=tuple(model.rules or ()), rules_stated=model.rules is not None, broken_rules=model.broken_rules)
     if schema.rules:
         from .constraints import check_rules
 
@@ -294,7 +294,8 @@ def schema_text(schema: Schema, *, source: str = "") -> str:
 def _rule_lines(schema: Schema) -> list[str]:
     """The rules, those that were found with a word on it, and those that are suggested as comments."""
     if not schema.rules and not schema.suggested:
-        return []
+        none = "none was found; delete this line to look again" if schema.searched else "none, and none is looked for"
+        return [f"rules = []  # {none}"] if schema.searched or schema.rules_stated else []
     found = "  # found: holds in all records"
     lines = [f"    {toml_value(text)},{found if text in schema.found else ''}" for text in schema.rules]
     lines += [f"    # {toml_value(text)},  # {' '.join(why.split())}" for text, why in schema.suggested]

@@ -35,8 +35,8 @@ def release_words(choices: ProjectChoices, roles: Roles, schema: Path, output: P
     words = ["release", choices.source, "-o", str(output), *_reading(choices)]
     if choices.epsilon is not None:
         words += _domain(choices)
-    elif choices.declared:
-        words += ["--schema", str(schema)]
+    else:
+        words += ["--schema", str(schema)]  # what the page shows is what runs, rules included
     for option, value in (("--label", roles.label), ("--weight", roles.weight), ("--person-id", roles.person), ("--order-by", roles.order)):
         words += [option, value] if value else []
     words += ["--keys", ",".join(roles.keys)] if roles.keys else []

@@ -46,8 +46,6 @@ class ProjectChoices:
         The table, and people who are not in it.
     encoding, delimiter, decimal
         How a text file is read, where that is said.
-    declared
-        Whether the schema was edited, and is followed in all that it says; its roles are followed in any case.
     max_excess
         The limit: how much more an attacker may learn of people in the table than of others.
     epsilon, delta, domain, ledger
@@ -68,7 +66,6 @@ class ProjectChoices:
     encoding: str = ""
     delimiter: str = ""
     decimal: str = ""
-    declared: bool = False
     max_excess: float | None = None
     epsilon: float | None = None
     delta: float | None = None
@@ -100,6 +97,7 @@ def _choices_from(text: str, name: str) -> ProjectChoices:
         raise InputError(f"'{name}' is not valid TOML. Mend it, or remove it and choose again.") from None
     if data.pop("format", None) != FORMAT or data.pop("version", None) != VERSION:
         raise InputError(f"'{name}' is no project of this release: it must say format = \"{FORMAT}\" and version = {VERSION}.")
+    data.pop("declared", None)  # of earlier releases, which followed a schema only where it was edited
     kinds = {one.name: _KINDS[str(one.type)] for one in fields(ProjectChoices)}
     chosen: dict[str, Any] = {}
     for key, value in data.items():

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
+import tomllib
 
-from .._base.errors import InputError
+from .._base.conditions import Determines
+from .._base.errors import ChaffinchError, InputError, listed
+from ..table.constraints import names_in_rule
+from ..table.relations import parsed
 from ..table.schema import Column, Schema
 from ..table.schema_file import schema_from_toml, toml_key, toml_value
 from .commands import Roles
 
-__all__ = ["CHOSEN", "differs", "roles_of", "with_choices", "with_entry"]
+__all__ = ["CHOSEN", "roles_of", "with_choices", "with_entry", "with_rules_in_step"]
 
 CHOSEN = ("other", "key", "sensitive", "label", "weight", "identifier", "person", "order")
 """Roles in the order in which one chooses among them."""
@@ -20,7 +23,10 @@ def roles_of(text: str) -> Roles:
     """Return what a schema says of roles and of columns that say who somebody is; nothing of one that is not there yet."""
     if not text:
         return Roles()
-    schema = schema_from_toml(text, name="schema.toml")
+    return _roles(schema_from_toml(text, name="schema.toml"))
+
+
+def _roles(schema: Schema) -> Roles:
     decided = tuple((column.name, decision) for column in schema if (decision := _decision(column)))
     one = {role: schema.only(role) or "" for role in ("label", "weight", "person", "order")}
     return Roles(keys=schema.with_role("key"), sensitive=schema.with_role("sensitive"), decisions=decided, **one)
@@ -71,15 +77,53 @@ def with_choices(text: str, chosen: str, before: str) -> str:
         for key in ("role", "output"):
             if getattr(column, key) != getattr(old[column.name], key):
                 text = with_entry(text, column.name, key, getattr(column, key))
-    return text
+    return with_rules_in_step(text)
 
 
-def differs(text: str, looked: str) -> bool:
-    """Whether a schema says more than the roles of what was found when the file was looked at: only then it is followed in all it says."""
-    return _bare(text) != _bare(looked)
+NOT_KEPT = "not kept: "
+"""What begins the comment on a rule that a choice on this page rules out."""
+
+_RULE_LINE = re.compile(r'(?P<indent>\s*)(?P<off># )?(?P<rule>"(?:[^"\\]|\\.)*"),?\s*(?:#\s*(?P<comment>.*))?')
 
 
-def _bare(text: str) -> Schema:
-    schema = schema_from_toml(text, name="schema.toml")
-    columns = tuple(replace(one, role="other", output="", form="", repeats=None, reason="") for one in schema)
-    return replace(schema, columns=columns, rules=tuple(sorted(schema.rules)))
+def with_rules_in_step(text: str) -> str:
+    """Return the text of a schema in which rules that a run cannot keep are comments that say why, and those that it can keep again are rules again.
+
+    A run keeps no rule about a column that is left out or made up, and in a panel none at all.
+
+    Examples
+    --------
+    >>> text = 'format = "chaffinch-schema"\\nversion = 1\\nrules = [\\n    "a < b",\\n]\\n[columns]\\na = "drop"\\nb = "integer"'
+    >>> print(with_rules_in_step(text).split("\\n")[3])
+        # "a < b",  # not kept: column 'a' is left out
+    """
+    schema = schema_from_toml(text, name="schema.toml", with_rules=False)
+    lines = text.split("\n")
+    start = next((i for i, line in enumerate(lines) if re.match(r"\s*rules\s*=\s*\[", line)), len(lines))
+    end = next((i for i in range(start, len(lines)) if lines[i].lstrip().startswith("[")), len(lines))
+    for i in range(start + 1, end):
+        line = _RULE_LINE.fullmatch(lines[i])
+        comment = "" if line is None else line["comment"] or ""
+        if line is None or (line["off"] and NOT_KEPT not in comment):
+            continue  # a suggestion, or no rule
+        reason = _not_kept(tomllib.loads(f"rule = {line['rule']}")["rule"], schema)
+        said = [part for part in (comment.partition(NOT_KEPT)[0].rstrip("; "), f"{NOT_KEPT}{reason}" if reason else "") if part]
+        if reason or line["off"]:
+            lines[i] = f"{line['indent']}{'# ' if reason else ''}{line['rule']}," + (f"  # {'; '.join(said)}" if said else "")
+    return "\n".join(lines)
+
+
+def _not_kept(text: str, schema: Schema) -> str:
+    """Why a run of the page cannot keep a rule; empty where it can, and where the rule is wrong in itself."""
+    try:
+        rule, names = parsed(text), names_in_rule(text, schema)
+    except ChaffinchError:
+        return ""
+    roles = _roles(schema)
+    if left_out := sorted(name for name, decision in roles.decisions if decision != "keep" and name in names):
+        many = len(left_out) > 1
+        named = listed(f"'{name}'" for name in left_out)
+        return f"column{'s' if many else ''} {named} {'are' if many else 'is'} left out"
+    if roles.person and not (isinstance(rule, Determines) and rule.left == roles.person):
+        return "rows that are drawn for persons keep no rules yet"
+    return ""

@@ -32,16 +32,6 @@ def test_the_form_and_the_text_are_in_step(opened: Visitor) -> None:
     assert '[columns.age]\nkind = "integer"' in text
     opened.post("/columns/text", text=text.replace('role = "sensitive"', 'role = "label"'))
     assert _roles(opened) == Roles(label="ill", keys=("age", "sex"), decisions=(("surname", "drop"),))
-    assert not opened.project.choices().declared
-    opened.post("/columns/text", text=text.replace("rare_below = 3", "rare_below = 5"))
-    assert opened.project.choices().declared
-
-
-def test_a_kind_that_is_changed_is_declared(opened: Visitor) -> None:
-    opened.post("/columns", **{"kind-4": "integer"})
-    assert opened.project.choices().declared
-    opened.post("/columns", **{"kind-4": "categorical"})
-    assert not opened.project.choices().declared
 
 
 def test_what_is_wrong_is_said_and_not_kept(opened: Visitor) -> None:

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import html
 import json
 import subprocess
 import sys
 import time
+from pathlib import Path
 
+import numpy as np
+
+import chaffinch
+from chaffinch.table.schema_file import schema_from_toml
 from chaffinch.web.project import write_json
 
 from ..conftest import Visitor
@@ -31,6 +37,26 @@ def test_a_run_keeps_its_choices_and_can_be_stopped(opened: Visitor) -> None:
     assert "Stop run 1" not in text
     assert not (folder / "out").exists()
     assert not list(folder.glob(".out*"))
+
+
+def test_the_rules_of_a_run_are_those_on_the_screen_whatever_was_decided_of_a_name(visitor: Visitor, table: Path) -> None:
+    rng = np.random.default_rng(1)
+    rows = zip(rng.choice(["Adler", "Berg", "Cohen", "Diaz"], 200), rng.integers(0, 90, 200), rng.integers(0, 60, 200), rng.integers(0, 90, 200), strict=True)
+    table.write_text("surname,before,change,after,age,later\n" + "".join(f"{name},{a},{b},{a + b},{c},{c + 18}\n" for name, a, b, c in rows))
+    visitor.post("/open", path=str(table))
+    assert "age = later - 18" in visitor.wait_for_columns()
+    visitor.post("/columns", **{"output-0": "drop"})
+    text = visitor.project.schema_text().replace('    "age = later - 18",', '    # "age = later - 18",')
+    screen = visitor.post("/columns/text", text=text)
+    visitor.post("/runs")
+    visitor.until("/runs", "Run 1: done")
+    out = visitor.project.path("runs", "0001", "out")
+    model = chaffinch.load(out / "confidential" / "model.chaffinch")
+    shown = html.unescape(screen).partition("<textarea")[2].partition(">")[2].partition("</textarea>")[0]
+    assert model.schema.rules == schema_from_toml(shown).rules == ("after = before + change",)
+    drawn = chaffinch.read(out / "to-release" / "synthetic.csv").to_pandas()
+    assert (drawn["after"] == drawn["before"] + drawn["change"]).all()
+    assert not (drawn["later"] == drawn["age"] + 18).all()
 
 
 def test_states_are_shown_in_words(opened: Visitor) -> None:

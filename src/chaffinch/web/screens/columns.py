@@ -17,7 +17,7 @@ from ...table.schema_file import schema_from_toml
 from ...table.suggest import suggested_role
 from ..commands import describe_words
 from ..page import Page, SentForm, form_of, go
-from ..roles import CHOSEN, differs, with_entry
+from ..roles import CHOSEN, with_entry, with_rules_in_step
 from .opening import look_again, looked
 
 __all__ = ["live", "save", "save_text", "show"]
@@ -77,7 +77,7 @@ def _shown(page: Page, alert: str = "", text: str | None = None) -> Response:
     context: dict[str, Any] = {
         "columns": columns, "progress": None if (columns is not None and not part) or job is None else job.progress, "part": part, "done": False, "text": written if text is None else text,
         "rows": [] if columns is None else _rows(columns, schema_from_toml(written, name="schema.toml")), "kinds": KINDS, "roles": CHOSEN,
-        "decisions": DECISIONS, "failed": (columns is None or part) and bool(alert), "declared": choices.declared,
+        "decisions": DECISIONS, "failed": (columns is None or part) and bool(alert), "promised": choices.epsilon is not None,
     }  # fmt: skip
     live = (columns is None or part) and not context["failed"]
     commands = [describe_words(choices)]
@@ -164,6 +164,7 @@ def save_text(page: Page, request: Request) -> Response:
 
 
 def _keep(page: Page, text: str) -> None:
+    text = with_rules_in_step(text)
     schema = schema_from_toml(text, name="schema.toml")
     columns = page.project.columns() or {"columns": [], "schema": text}
     names = [held["name"] for held in columns["columns"]]
@@ -171,4 +172,3 @@ def _keep(page: Page, text: str) -> None:
     if absent := [name for name in names if name not in known]:
         raise InputError(f"The schema has no entry for column '{absent[0]}'. Columns that are to be left out have output = \"drop\".")
     write_text(page.project.path("schema.toml"), text, mode=0o600)
-    page.project.change(declared=differs(text, columns["schema"]))
