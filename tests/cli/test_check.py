@@ -221,12 +221,16 @@ def test_a_recipe_that_a_fold_cannot_give_names_the_cell_unless_few_have_it(run,
 
 
 def acro_of(folder, *uids):
-    """A copy of an ACRO folder with a few of its results."""
+    """A copy of an ACRO folder with a few of its results, and their files alone."""
+    from chaffinch.outputs.readers.acro.read import read_acro
+
     shutil.copytree(ACRO, folder)
     results = json.loads((folder / "results.json").read_text())
     raw = json.dumps({**results, "results": {uid: results["results"][uid] for uid in uids}})
     (folder / "results.json").write_text(raw)
     (folder / "checksums" / "results.json.txt").write_text(hashlib.sha256(raw.encode()).hexdigest())
+    for name in read_acro(folder, lenient=True).unlisted:
+        (folder / name).unlink()
     return folder
 
 
@@ -431,6 +435,20 @@ def test_an_acro_folder_with_a_broken_checksum_or_another_version(run, tmp_path)
     assert done.code == 2
     assert "7.0.0" in done.err
     assert [path.name for path in tmp_path.iterdir()] == ["acro"]
+
+
+def test_a_stranger_in_an_acro_folder_is_not_assessed(run, tmp_path):
+    folder, told = acro_of(tmp_path / "acro", "counts"), tmp_path / "c.json"
+
+    def verdicts(*options):
+        run(folder, "--data", CMC, "--rules-only", "--json", told, *options)
+        return {row["output"]: row["verdict"] for row in json.loads(told.read_text())["summary"]}
+
+    alone = verdicts()
+    assert set(alone) == {"counts"}
+    (folder / "people.csv").write_text("age,ill\n34,yes\n")
+    assert verdicts() == {**alone, "people.csv": "not assessed"}
+    assert verdicts("--except", "people.csv") == alone
 
 
 def test_output_files_are_checked_without_records_by_the_rules_alone(run, tmp_path):

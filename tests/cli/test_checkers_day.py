@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import shutil
+import zipfile
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -16,6 +17,7 @@ import numpy as np
 import openpyxl
 import pandas as pd
 import pytest
+from openpyxl.comments import Comment
 
 N_PEOPLE = 600
 
@@ -59,7 +61,12 @@ def write_workbook(path: Path, table: pd.DataFrame, title: str) -> openpyxl.Work
 
 def stata_tabulate(people: pd.DataFrame, column: str) -> str:
     counts = people[column].value_counts().sort_index()
-    lines = [f". tabulate {column}", "", f"{column:>11} |      Freq.     Percent        Cum.", "-" * 12 + "+" + "-" * 35]
+    lines = [
+        f". tabulate {column}",
+        "",
+        f"{column:>11} |      Freq.     Percent        Cum.",
+        "-" * 12 + "+" + "-" * 35,
+    ]
     percents, running = 100 * counts / counts.sum(), 0.0
     for level, count in counts.items():
         running += percents[level]
@@ -71,7 +78,10 @@ def r_table(people: pd.DataFrame, row: str, column: str) -> str:
     counts = pd.crosstab(people[row], people[column])
     width = max(map(len, (*map(str, counts.index), row)))
     head = " ".join(f"{name!s:>5}" for name in counts.columns)
-    body = [f"{label:<{width}} " + " ".join(f"{count:>5}" for count in numbers) for label, numbers in zip(counts.index, counts.to_numpy(), strict=True)]
+    body = [
+        f"{label:<{width}} " + " ".join(f"{count:>5}" for count in numbers)
+        for label, numbers in zip(counts.index, counts.to_numpy(), strict=True)
+    ]
     return "\n".join([f"{'':<{width}} {column}", f"{row:<{width}} {head}", *body, ""])
 
 
@@ -86,8 +96,12 @@ def write_good(folder: Path, people: pd.DataFrame) -> None:
     write_workbook(folder / "05_area_by_smoker.xlsx", crosstab(people, "area", "smoker"), "area by smoker")
     (folder / "06_sex_by_smoker.html").write_text(crosstab(people, "sex", "smoker").to_html())
     (folder / "07_income.txt").write_text(smf.ols("income ~ age + sex", people).fit().summary().as_text() + "\n")
-    (folder / "08_ill.txt").write_text(smf.logit("ill ~ age + smoker", people).fit(disp=False).summary().as_text() + "\n")
-    people.groupby(["sex", "area", "smoker"]).size().rename("n").reset_index().to_csv(folder / "09_three.csv", index=False)
+    (folder / "08_ill.txt").write_text(
+        smf.logit("ill ~ age + smoker", people).fit(disp=False).summary().as_text() + "\n"
+    )
+    people.groupby(["sex", "area", "smoker"]).size().rename("n").reset_index().to_csv(
+        folder / "09_three.csv", index=False
+    )
     pd.crosstab(people["area"], people["sex"], normalize="index").mul(100).round(2).to_csv(folder / "10_share.csv")
     (folder / "outputs.toml").write_text(HELP)
 
@@ -105,7 +119,7 @@ class Trap:
     """Something that hides people, and what must be said of it.
 
     `write` puts it into the folder that holds the ten good outputs. `verdicts` are those of the outputs that it brings, and of good ones that it changes.
-    `reason` stands in what is said of each output that it brings. `options` are added to the command; `records`: whether --data is given; `change` makes
+    `reason` stands in what is said of each output that it brings; of a trap that brings none, in what is printed. `options` are added to the command; `records`: whether --data is given; `change` makes
     the records that it needs out of those of the day (a column more, say: the good outputs must still be those of the records).
     """
 
@@ -126,14 +140,62 @@ def small_cells(folder: Path, people: pd.DataFrame) -> None:
     add_help(folder, '"small.csv" = { kind = "table", by = ["area", "smoker"], where = "age > 78" }')
 
 
+def unclosed_quote(folder: Path, people: pd.DataFrame) -> None:
+    (folder / "cut.csv").write_text('sex,n\n"f,40\nm,60\n')
+    (folder / "long.csv").write_text(
+        'sex,n\n"f,40\nm,60\n' + "x,12\n" * 40_000
+    )  # more than the csv module takes in one cell
+
+
 def add_help(folder: Path, line: str) -> None:
     with open(folder / "outputs.toml", "a") as file:
         file.write(line + "\n")
 
 
+def notes(folder: Path, people: pd.DataFrame) -> None:
+    for name in ("README.md", ".notes", "~notes"):
+        (folder / name).write_text(f"{people['age'].mean():.1f} years, and 3 of {N_PEOPLE} are left out.\n")
+
+
+def workbook_with_more(folder: Path, people: pd.DataFrame) -> None:
+    book = write_workbook(folder / "book.xlsx", crosstab(people, "area", "smoker"), "area by smoker")
+    book.active["B3"].comment = Comment(f"the oldest is {people['age'].max()}", "analyst")
+    book.save(folder / "book.xlsx")
+    records = people.to_csv(index=False)
+    with zipfile.ZipFile(folder / "book.xlsx", "a") as archive:
+        archive.writestr("xl/pivotCache/pivotCacheRecords1.xml", f"<pivotCacheRecords>{records}</pivotCacheRecords>")
+        archive.writestr("xl/embeddings/oleObject1.bin", records)
+
+
+def page_with_more(folder: Path, people: pd.DataFrame) -> None:
+    table = (
+        crosstab(people, "sex", "smoker").to_html().replace("<th>f", f'<th data-income="{people["income"].max()}">f')
+    )
+    comment, script = f"<!-- {people['age'].max()} -->", f"<script>var ages = {people['age'].tolist()};</script>"
+    (folder / "page.html").write_text(f"<html>{comment}{script}{table}</html>")
+
+
+def ignored(folder: Path, people: pd.DataFrame) -> None:
+    (folder / "remarks.txt").write_text("The mean of the scores is 12.4 and their median 11.\n")
+    add_help(folder, '"remarks.txt" = { ignore = true }')
+
+
 TRAPS: tuple[Trap, ...] = (
     Trap("small cells", small_cells, {"small.csv": "fail"}, "threshold"),
-)
+    Trap("files of notes", notes, dict.fromkeys(("README.md", ".notes", "~notes"), "not assessed"), ""),
+    Trap(
+        "a comment, a pivot cache and an object in a workbook", workbook_with_more,
+        {"book.xlsx": "pass", "book.xlsx #unread": "not assessed"}, "",
+    ),
+    Trap(
+        "a script, a comment and an attribute in a page", page_with_more, {"page.html": "pass", "page.html #unread": "not assessed"}, ""
+    ),
+    Trap("a file that is ignored", ignored, {}, "Ignored by outputs.toml, and not assessed: 'remarks.txt'. They do not pass."),
+    Trap(
+        "a file that is ignored, and accepted", ignored, {}, "They may leave by --accept-ignored.", code=0, options=("--accept-ignored",),
+    ),
+    Trap("an unclosed quote", unclosed_quote, {"cut.csv": "not assessed", "long.csv": "not assessed"}, "Quotes are not closed"),
+)  # fmt: skip
 """Add a trap here: its name, the function that writes it, verdicts, and what is said."""
 
 
@@ -225,6 +287,7 @@ def test_a_trap_among_good_outputs(trap: Trap, check_day) -> None:
     assert (day.verdicts, day.code) == (expected, trap.code), day.out
     for name in trap.verdicts:
         assert trap.reason in day.reasons[name], day.reasons[name]
+    assert trap.verdicts or trap.reason in day.out
 
 
 def test_the_whole_day(check_day) -> None:

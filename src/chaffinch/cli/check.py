@@ -57,6 +57,9 @@ def check(
     exclude: Annotated[
         list[str] | None, typer.Option("--except", help="Check all outputs but this one; may be given several times, or as A,B.")
     ] = None,
+    accept_ignored: Annotated[
+        bool, typer.Option("--accept-ignored", help="Let outputs that outputs.toml ignores leave without an assessment.")
+    ] = False,
     schema: SchemaIn = None,
     key_sizes: Annotated[
         str | None, typer.Option(help="Sizes of key subsets to try, as 3-6 or 4; 3 to all unless given.")
@@ -161,7 +164,7 @@ def check(
     with progress_bar(quiet=quiet, plain=True) as progress, without_warnings():
         request = CheckRequest.read(
             spec, released=released, policy=policy, recipes=recipes, replace_readable=replace_readable, only=only or (), exclude=exclude or (),
-            new=record,
+            accept_ignored=accept_ignored, new=record,
         )  # fmt: skip
         source = DataSource(data, schema, file)
         result, lines = check_request(
@@ -179,9 +182,9 @@ def check(
 
 def _show(result: CheckResult) -> None:
     from ..outputs.check.summary import counted_words
-    from ..report.check import hold_back_sentence, rules_sentence
+    from ..report.check import hold_back_sentence, ignored_sentence, rules_sentence
 
-    for line in (result.verdict.text, counted_words(result.summary), *summary_lines(result.summary)):
+    for line in (result.verdict.text, counted_words(result.summary, ignored=len(result.about.ignored)), *summary_lines(result.summary)):
         typer.echo(line)
     head = ("sensitive", "convention", "original", "holdout", "prior", "marginal risk", "interval", "detectable")
     rows = []
@@ -205,6 +208,8 @@ def _show(result: CheckResult) -> None:
     for replaced in result.about.by_recipe:
         though = ", though it can be read" if replaced.readable else ""
         typer.echo(f"- Not checked itself{though}: {replaced.name}: a recipe was judged in its place.")
+    if sentence := ignored_sentence(result):
+        typer.echo(f"- {sentence}")
     if result.about.not_asked:
         names = listed(f"'{name}'" for name in result.about.not_asked)
         typer.echo(f"- Not asked for, and nothing is said of it: {names}.")

@@ -17,7 +17,7 @@ from .check_mitigation import mitigation_blocks
 from .sections import Block, Cell, Details, Listing, PageTable, Paragraph, Row, Section
 from .sentences import CHECK_GLOSSARY, CHECK_LIMITS
 
-__all__ = ["check_page", "hold_back_sentence", "rules_sentence"]
+__all__ = ["check_page", "hold_back_sentence", "ignored_sentence", "rules_sentence"]
 
 ORDER = ("fail", "not assessed", "review", "pass")
 OPEN = frozenset(("summary", "mitigation", "verdict", "attribution"))
@@ -128,6 +128,8 @@ def _alarm(result: CheckResult) -> str:
     sentences += ["Not everything was looked at: a rule is not assessed to the end."] if unfinished else []
     missing = sum(row.verdict == "not assessed" for row in result.summary)
     sentences += [f"{missing} of {len(result.summary)} outputs {'is' if missing == 1 else 'are'} not assessed."] if missing else []
+    ignored = len(result.about.ignored)
+    sentences += [f"{ignored} output{'s are' if ignored > 1 else ' is'} ignored, and not assessed."] if ignored else []
     return " ".join(sentences)
 
 
@@ -135,6 +137,7 @@ def hold_back_sentence(result: CheckResult) -> str:
     """Return which outputs to mend or hold back so that no rule fails; nothing where none does."""
     released = {one.name for one in result.outputs if one.released}
     alone, more = hold_back(result.rules, released=released)
+    alone = tuple(dict.fromkeys((*alone, *(one.name for one in result.about.skipped if one.verdict == "fail"))))
     words = []
     if alone:
         words.append(f"{_quoted(alone)} {'fails' if len(alone) == 1 else 'fail'} by {'itself' if len(alone) == 1 else 'themselves'}")
@@ -142,6 +145,14 @@ def hold_back_sentence(result: CheckResult) -> str:
         words.append(f"without {_quoted(more)} no {'others' if alone else 'outputs'} fail together")
     text = "; ".join(words)
     return f"To mend or hold back: {text}." if text else ""
+
+
+def ignored_sentence(result: CheckResult) -> str:
+    """Return which outputs were ignored, and what that means for the verdict; nothing where none was."""
+    if not (ignored := result.about.ignored):
+        return ""
+    accepted = "They may leave by --accept-ignored." if result.about.ignored_accepted else "They do not pass. --accept-ignored lets them leave as they are."
+    return f"Ignored by outputs.toml, and not assessed: {_quoted(ignored)}. {accepted}"
 
 
 def _quoted(names: tuple[str, ...]) -> str:
@@ -172,6 +183,8 @@ def _summary(result: CheckResult) -> tuple[Block, ...]:
         ),
     ]  # fmt: skip
     if sentence := hold_back_sentence(result):
+        blocks.append(Paragraph(sentence, "strong"))
+    if sentence := ignored_sentence(result):
         blocks.append(Paragraph(sentence, "strong"))
     if result.about.not_asked:
         blocks.append(Paragraph(f"Not asked for, and nothing is said of it: {_quoted(result.about.not_asked)}.", "strong"))

@@ -37,11 +37,14 @@ def check_answers(result: CheckResult, rules: str, hold_back: str) -> tuple[Page
     verdicts = [row.verdict for row in result.summary]
     states = {"fail": "no", "not assessed": "part", "review": "part", "pass": "yes"}
     lines = [TestedLine(word, state, _count(verdicts.count(word))) for word, state in states.items() if word in verdicts]
-    worst = next((word for word in states if word in verdicts), "not assessed")
+    ignored = len(result.about.ignored)
+    lines += [TestedLine("ignored", "no", _count(ignored))] if ignored else []
+    held = ["not assessed"] if ignored and not result.about.ignored_accepted else []
+    worst = next((word for word in states if word in (*verdicts, *held)), "not assessed")
     told = f"{result.text[:1].upper()}{result.text[1:]}".rstrip(".")
     mending = hold_back or ("No rule asks for an output to be held back." if result.rules.worst != "fail" else rules)
     attacked = result.all is not None
-    missing = verdicts.count("not assessed")
+    missing = verdicts.count("not assessed") + ignored
     looked = (
         TestedLine("Rules of thumb", "yes", f"{len(tuple(result.rules))} checks"),
         TestedLine("Datasets evolved from them", "yes" if attacked else "no", "attacked" if attacked else "not measured"),

@@ -64,6 +64,7 @@ def check(
     rules_only: bool = False,
     only: Sequence[str] = (),
     exclude: Sequence[str] = (),
+    accept_ignored: bool = False,
     key_sizes: tuple[int, int] | None = None,
     released: AnyPath | Outputs | None = None,
     record: bool = False,
@@ -108,6 +109,8 @@ def check(
         Whether to ask the rules alone, which takes no keys, no folds and a second or two.
     only, exclude
         Names of outputs (results, in an ACRO folder) to check; or not to check. The others take no part, and nothing is said of them.
+    accept_ignored
+        Whether outputs that outputs.toml ignores may leave without having been assessed. Default: they do not pass.
     released, record
         The file of outputs that the project has released already (or recipes of them), and whether to add these to it, if they pass.
     policy
@@ -164,7 +167,7 @@ def check(
     delivery.check(*places)
     request = CheckRequest.read(
         outputs, released=released, policy=policy, recipes=recipes, replace_readable=replace_readable, only=only, exclude=exclude,
-        new=record,
+        accept_ignored=accept_ignored, new=record,
     )  # fmt: skip
     return check_request(
         request, source, settings, delivery=delivery, seed=seed, workers=workers, progress=progress

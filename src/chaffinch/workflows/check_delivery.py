@@ -160,8 +160,10 @@ def _comments(request: CheckRequest, result: CheckResult) -> dict[str, str]:
     Where a recipe was judged in the place of a result, that is said, and nothing of the result's own files.
     """
     assert request.acro_outputs is not None
+    assert request.acro is not None
     every = f"All outputs together: {result.verdict.text}."
-    comments = {one.name: f"Chaffinch: not assessed. {one.reason.rstrip('.')}. {every}" for one in result.about.skipped}
+    skipped = [one for one in result.about.skipped if one.name in request.acro.uids]
+    comments = {one.name: f"Chaffinch: not assessed. {one.reason.rstrip('.')}. {every}" for one in skipped}
     by_recipe = {one.uid: one.replaced for one in request.by_recipe}
     for uid in dict.fromkeys(one.uid for one in request.acro_outputs.outputs):
         names = {one.name for one in request.acro_outputs.of(uid)}

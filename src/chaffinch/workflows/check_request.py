@@ -28,6 +28,7 @@ __all__ = ["AnyPath", "CheckRequest"]
 AnyPath = str | os.PathLike[str]
 SPECIFICATIONS = (".toml", ".json")
 """Endings of files of outputs; other files are output files of some program."""
+UNLISTED = "It lies in the folder and belongs to no result of ACRO, so nobody has looked at it. Take it out of the folder, or check it by itself."
 
 
 @dataclass(frozen=True)
@@ -51,6 +52,7 @@ class CheckRequest:
     recipes: Outputs | None = None
     released_recipes: Outputs | None = None
     not_asked: tuple[str, ...] = ()  # Outputs that were left out as asked for
+    accept_ignored: bool = False  # Whether what outputs.toml ignores may leave without a look
 
     @classmethod
     def read(
@@ -63,6 +65,7 @@ class CheckRequest:
         replace_readable: bool = False,
         only: Sequence[str] = (),
         exclude: Sequence[str] = (),
+        accept_ignored: bool = False,
         new: bool = False,
     ) -> CheckRequest:
         """Return what the files say, before any record is read: of all outputs, of these `only`, or of all but those to `exclude`.
@@ -72,7 +75,7 @@ class CheckRequest:
         if replace_readable and recipes is None:
             raise InputError("--replace-readable needs --recipes FILE: the recipes that may stand for results.")
         request = cls(
-            policy=policy if isinstance(policy, Policy) else read_policy(policy), replace_readable=replace_readable
+            policy=policy if isinstance(policy, Policy) else read_policy(policy), replace_readable=replace_readable, accept_ignored=accept_ignored
         )
         if isinstance(outputs, Outputs):
             request = replace(request, recipes=outputs)
@@ -132,7 +135,8 @@ class CheckRequest:
         if self.acro is not None:
             results = tuple(result for result in self.acro.results if result.uid in left)
             recipes = {uid: one for uid, one in (self.acro_recipes or {}).items() if uid not in request.not_asked}
-            return replace(request, acro=replace(self.acro, results=results), acro_recipes=recipes)
+            unlisted = tuple(name for name in self.acro.unlisted if name in left)
+            return replace(request, acro=replace(self.acro, results=results, unlisted=unlisted), acro_recipes=recipes)
         if self.files is not None:
             return replace(request, files=self.files.only(left))
         if self.document is not None:
@@ -143,7 +147,7 @@ class CheckRequest:
     def _known(self) -> tuple[str, ...]:
         """The names by which outputs may be chosen: those of results, in an ACRO folder."""
         if self.acro is not None:
-            return self.acro.uids
+            return (*self.acro.uids, *self.acro.unlisted)
         if self.files is not None:
             return self.files.names
         if self.document is None:
@@ -215,6 +219,7 @@ class CheckRequest:
     def about(self, data: str | None) -> CheckAbout:
         """Return what a result tells of the request; `data` is the name of the file of records."""
         skipped = [NotChecked(one.uid, one.reason, one.type) for one in (self.acro_outputs.skipped if self.acro_outputs is not None else ())]
+        skipped += [NotChecked(name, UNLISTED, "") for name in (self.acro.unlisted if self.acro is not None else ())]
         skipped += [NotChecked(one.name, one.reason, one.kind, one.verdict) for one in (self.files.unclear if self.files is not None else ())]
         return CheckAbout(
             outputs=self.source.name if self.source is not None else None,
@@ -224,7 +229,9 @@ class CheckRequest:
             released_head=self.released.head if self.released is not None else None,
             skipped=tuple(skipped),
             by_recipe=tuple(ByRecipe(one.uid, one.replaced) for one in self.by_recipe),
-            not_asked=(*self.not_asked, *(self.files.ignored if self.files is not None else ())),
+            not_asked=self.not_asked,
+            ignored=self.files.ignored if self.files is not None else (),
+            ignored_accepted=self.accept_ignored,
             read=tuple(ReadFrom(one.name, str(one.place), one.understood) for one in (self.files.found if self.files is not None else ())),
         )
 

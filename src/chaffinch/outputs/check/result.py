@@ -90,6 +90,9 @@ class CheckAbout:
     skipped: tuple[NotChecked, ...] = ()
     by_recipe: tuple[ByRecipe, ...] = ()
     not_asked: tuple[str, ...] = ()  # Outputs that were left out as asked for: nothing is said of them
+    # ignored, ignored_accepted: Outputs that outputs.toml ignores, which were not assessed; and whether they may leave all the same
+    ignored: tuple[str, ...] = ()
+    ignored_accepted: bool = False
     read: tuple[ReadFrom, ...] = ()  # Outputs that were read from files, with what was understood
 
 
@@ -162,7 +165,7 @@ class CheckResult:
     @property
     def passed(self) -> bool:
         """Whether nothing speaks against the outputs and each was assessed to the end: no excess, no rule that failed, every output reached
-        and consistent, every result read.
+        and consistent, every result read, nothing ignored unless that was accepted.
 
         Also where nothing could be attributed: outputs so coarse that no dataset is certain about anyone are not held back for that.
         """
@@ -171,6 +174,7 @@ class CheckResult:
             and self.verdict.word in ("no excess found", "rules only")
             and self.rules.worst != "not assessed"
             and all(row.verdict in ("pass", "review") for row in self.summary)
+            and (not self.about.ignored or self.about.ignored_accepted)
         )
 
     @property
@@ -185,7 +189,7 @@ class CheckResult:
     @property
     def text(self) -> str:
         """The verdict on all outputs together in one line, with how many of them have which verdict."""
-        return f"{self.verdict.text}. {counted_words(self.summary)}"
+        return f"{self.verdict.text}. {counted_words(self.summary, ignored=len(self.about.ignored))}"
 
     def __repr__(self) -> str:
         return f"CheckResult({self.verdict.text}; rules: {self.rules.worst}; {len(self.outputs)} outputs)"

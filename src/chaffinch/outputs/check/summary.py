@@ -65,18 +65,22 @@ def summary_of(result: CheckResult) -> tuple[OutputSummary, ...]:
     return tuple(sorted(rows, key=lambda row: -ORDER.index(row.verdict)))
 
 
-def counted_words(rows: Sequence[OutputSummary]) -> str:
-    """Return how many outputs have which verdict, in words.
+def counted_words(rows: Sequence[OutputSummary], *, ignored: int = 0) -> str:
+    """Return how many outputs have which verdict, in words, and how many were ignored.
 
     Examples
     --------
     >>> row = OutputSummary("t", "table", "fail", None, 0, "fail", ("threshold",))
     >>> counted_words([row, row])
     '2 outputs: 2 fail.'
+    >>> counted_words([row], ignored=1)
+    '2 outputs: 1 fail, 1 ignored.'
     """
     counts = Counter(row.verdict for row in rows)
-    words = ", ".join(f"{counts[status]} {status}" for status in reversed(ORDER) if counts[status])
-    return f"{len(rows)} output{'' if len(rows) == 1 else 's'}: {words or 'none'}."
+    words = [f"{counts[status]} {status}" for status in reversed(ORDER) if counts[status]]
+    words += [f"{ignored} ignored"] if ignored else []
+    total = len(rows) + ignored
+    return f"{total} output{'' if total == 1 else 's'}: {', '.join(words) or 'none'}."
 
 
 def hold_back(rules: RuleReport, *, released: Collection[str] = ()) -> tuple[tuple[str, ...], tuple[str, ...]]:

@@ -10,7 +10,8 @@ from __future__ import annotations
 import html
 import re
 import zipfile
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -24,7 +25,7 @@ from .options import ReadOptions
 from .packing import ZIP, check_archive
 from .workbook_writer import write_workbook
 
-__all__ = ["ODS", "XLS", "XLSX", "SheetCells", "sheets_of"]
+__all__ = ["ODS", "XLS", "XLSX", "SheetCells", "sheets_of", "unread_contents"]
 
 MOST_CELLS = 50_000_000
 """Cells between the first and the last of a sheet: more are a sheet with something far from its table."""
@@ -36,6 +37,32 @@ _TYPE = re.compile(rb'\bt="(\w+)"')
 _PLACE = re.compile(rb'\br="([A-Z]{1,3})([0-9]{1,7})"')
 _SHEET = re.compile(r"<(?:\w+:)?sheet\b[^>]*>")
 _NUMBER = re.compile(r"\s*[+-]?[0-9]+([.,][0-9]+)?\s*")
+
+
+_PROPERTY = re.compile(rb"<(?:(?:dc|cp|meta):(?:title|subject|description|keywords?|category|user-defined)|vt:\w+)\b[^>]*>([^<]*)<")
+_APP_VERSION = re.compile(rb'<(meta:user-defined|property)\b[^>]*name="AppVersion"[^>]*>.*?</\1>', re.DOTALL)
+"""The version of the program that wrote a workbook, which LibreOffice files among the properties."""
+
+_READ_PARTS = re.compile(
+    r"\[Content_Types\]\.xml|_rels/\.rels|docProps/(core|app|custom)\.xml|xl/(workbook|styles|sharedStrings|calcChain|metadata)\.(xml|bin)"
+    r"|xl/_rels/workbook\.(xml|bin)\.rels|xl/worksheets/[^/]+\.(xml|bin)|xl/worksheets/_rels/[^/]+\.rels|xl/theme/[^/]+\.xml"
+    r"|xl/theme/_rels/[^/]+\.rels|xl/tables/[^/]+\.(xml|bin)|xl/printerSettings/printerSettings\d+\.bin"
+    r"|mimetype|content\.xml|styles\.xml|meta\.xml|settings\.xml|manifest\.rdf|META-INF/manifest\.xml|Configurations2/.*|Thumbnails/thumbnail\.png"
+)
+"""Parts of .xlsx, .xlsb and .ods archives that hold the cells that are read, how they look, and which parts there are."""
+
+_UNREAD_PARTS = {
+    r"xl/(threaded)?comments.*|xl/persons/.*": "cell comments",
+    r"xl/pivot(Cache|Tables)/.*": "a pivot table or its cache, which holds the records behind it",
+    r"xl/(embeddings|activeX|ctrlProps)/.*|Object .*": "an embedded object",
+    r"xl/(drawings|charts|chartsheets|media|diagrams)/.*|Pictures/.*|docProps/thumbnail.*": "a drawing, a chart or a picture",
+    r"xl/externalLinks/.*": "stored values of another workbook",
+    r"xl/(model|customData|queryTables|slicer\w*|timeline\w*)/.*|xl/connections\..*": "a data model, a query or a slicer",
+    r"xl/vba.*|xl/macrosheets/.*|xl/dialogsheets/.*|Basic/.*|Scripts/.*": "a macro",
+    r"customXml/.*": "document properties",
+    r"xl/revisions/.*": "tracked changes",
+}
+"""What other parts are, by their names."""
 
 
 def _calamine() -> Any:
@@ -78,6 +105,71 @@ def sheets_of(path: Path) -> list[SheetCells]:
         corners = tuple(((a[0] - start[0], a[1] - start[1]), (b[0] - start[0], b[1] - start[1])) for a, b in merged)
         every.append(SheetCells(name, start[0] + 1, spelled, corners, visible))
     return every
+
+
+def unread_contents(path: Path) -> list[str]:
+    """Return what a workbook holds beside the cells of its sheets, in words: comments, pivot caches, objects and whatever else leaves with it.
+
+    An old workbook (.xls) is one stream of bytes in which such contents cannot be told from cells: that is said of it.
+    """
+    with open(path, "rb") as handle:
+        if handle.read(4) != ZIP:
+            return ["comments, pivot caches and objects, if there are any: those of an .xls workbook cannot be listed. Save it as .xlsx"]
+    found: dict[str, None] = {}
+    with zipfile.ZipFile(path) as archive:
+        if archive.comment:
+            found["a comment of the archive"] = None
+        names = [name for name in archive.namelist() if not name.endswith("/")]
+        if len(set(names)) < len(names):
+            found["two parts of one name"] = None
+        for name in names:
+            if not _READ_PARTS.fullmatch(name):
+                words = next((words for pattern, words in _UNREAD_PARTS.items() if re.fullmatch(pattern, name)), "a part of another kind")
+                found[words] = None
+        if "xl/workbook.xml" in names:
+            found |= dict.fromkeys(_unread_in_sheets(archive, names))
+        if "content.xml" in names:
+            found |= dict.fromkeys(_unread_in_ods(archive.read("content.xml")))
+        for properties in {"docProps/core.xml", "docProps/custom.xml", "meta.xml"} & set(names):
+            if any(re.search(rb"\d", text) for text in _PROPERTY.findall(_APP_VERSION.sub(b"", archive.read(properties)))):
+                found["document properties"] = None
+    return list(found)
+
+
+def _unread_in_sheets(archive: zipfile.ZipFile, names: Sequence[str]) -> Iterator[str]:
+    """What the XML of an .xlsx workbook holds that no cell shows."""
+    book = archive.read("xl/workbook.xml").decode("utf-8", "replace")
+    sheets = {html.unescape(name) for name in re.findall(r'<(?:\w+:)?sheet\b[^>]*?\bname="([^"]*)"', book)}
+    parts = set()
+    for sheet in sheets:
+        with suppress(KeyError):
+            parts.add(_sheet_path(archive, sheet))
+    if any(name not in parts for name in names if re.fullmatch(r"xl/worksheets/[^/]+\.xml", name)):
+        yield "a sheet that the workbook does not list"
+    constants = re.findall(r"<(?:\w+:)?definedName\b[^>]*>([^<]*)<", book)
+    if any("!" not in one and re.search(r"\d", one) for one in constants):
+        yield "a named value"
+    shown: set[bytes] = set()
+    for part in parts & set(names):
+        content = archive.read(part)
+        shown.update(re.findall(rb'\bt="s"[^>]*>\s*(?:<f\b[^>]*/>|<f\b[^>]*>[^<]*</f>)?\s*<(?:\w+:)?v>(\d+)<', content))
+        around = re.sub(rb"<(?:\w+:)?sheetData\b.*</(?:\w+:)?sheetData>", b"", content, flags=re.DOTALL)
+        if re.search(rb"<(?:\w+:)?(?:odd|even|first)(?:Header|Footer)>[^<]*\d", re.sub(rb"&amp;[\"A-Z\d]", b"", around)):
+            yield "text in a header or a footer"
+        if re.search(rb"<(?:\w+:)?(?:formula1|prompt)\b[^>]*>[^<!]*\d|\b(?:prompt|error)=\"[^\"]*\d", around):
+            yield "values in a list of allowed entries"
+    if "xl/sharedStrings.xml" in names and len(re.findall(rb"<(?:\w+:)?si\b", archive.read("xl/sharedStrings.xml"))) > len(shown):
+        yield "text that no cell shows"
+
+
+def _unread_in_ods(content: bytes) -> Iterator[str]:
+    """What the XML of an .ods workbook holds that no cell shows."""
+    for mark, words in {
+        b"<office:annotation": "cell comments", b"<table:tracked-changes": "tracked changes", b"<draw:": "a drawing, a chart or a picture",
+        b"<office:script": "a macro", b"<table:content-validation ": "values in a list of allowed entries",
+    }.items():  # fmt: skip
+        if mark in content.replace(b"<office:scripts/>", b""):
+            yield words
 
 
 def _text(cell: Any) -> str:

@@ -34,6 +34,14 @@ def test_what_is_for_the_checker_alone_is_skipped(census):
     assert not any("DONT_RELEASE" in uid for uid in census.uids)
 
 
+def test_files_that_belong_to_no_result_are_named(copy):
+    assert read_acro(copy).unlisted == ()
+    (copy / "people.csv").write_text("age,ill\n34,yes\n")
+    (copy / ".notes").write_text("x")
+    (copy / "more").mkdir()
+    assert read_acro(copy).unlisted == (".notes", "more", "people.csv")
+
+
 def test_the_text_of_a_result_holds_no_command_or_number(census):
     assert "logitr(" not in repr(census)
     assert "0.0224" not in repr(census)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import shutil
+import zipfile
 from pathlib import Path
 from random import Random
 
@@ -16,6 +17,7 @@ from chaffinch._base.errors import FileError, InputError
 from chaffinch.outputs.check.printed import check_printed
 from chaffinch.outputs.check.settings import CheckSettings
 from chaffinch.outputs.readers.files.read import OutputFiles, read_files
+from chaffinch.table.formats.workbook import unread_contents
 
 EXAMPLES = Path(__file__).parents[4] / "examples" / "outputs"
 BROUGHT = EXAMPLES / "brought"
@@ -69,12 +71,13 @@ def test_no_file_stops_another(tmp_path: Path) -> None:
     (place / "more").mkdir()
     files = read_files([place])
     assert [one.name for one in files.found] == ["a.csv"]
-    assert files.ignored == ("README.md",)
-    assert {one.name: one.place.line for one in files.unclear} == {"broken.csv": 1, "latin.txt": None, "more": None, "notes.txt": 1, "what.docx": None}
+    assert files.ignored == ()
+    places = {"README.md": 1, "broken.csv": 1, "latin.txt": None, "more": None, "notes.txt": 1, "what.docx": None}
+    assert {one.name: one.place.line for one in files.unclear} == places
     reasons = {one.name: one.reason for one in files.unclear}
     assert "Quotes are not closed" in reasons["broken.csv"]
     assert "'.docx' are not read" in reasons["what.docx"]
-    assert '"notes.txt" = { ignore = true }' in reasons["notes.txt"]
+    assert not any("ignore" in reason for reason in reasons.values())  # never proposed: it would let records leave
 
 
 def test_lines_that_nobody_understands_are_said(tmp_path: Path) -> None:
@@ -83,9 +86,134 @@ def test_lines_that_nobody_understands_are_said(tmp_path: Path) -> None:
     assert [one.name for one in files.found] == ["log.txt"]
     (rest,) = files.unclear
     assert (rest.name, rest.place.line) == ("log.txt #rest", 6)
-    (tmp_path / "outputs.toml").write_text(rest.line)
+    assert rest.line == ""
+    (tmp_path / "outputs.toml").write_text('"log.txt #rest" = { ignore = true }')
     files = read_files([tmp_path])
     assert (files.unclear, files.ignored) == ((), ("log.txt #rest",))
+    assert files.names == ("log.txt", "log.txt #rest")
+    assert files.only(["log.txt"]).ignored == ()
+
+
+@pytest.mark.parametrize("name", [".hidden", ".DS_Store", "~$book.xlsx", "~lock", "notes.md", "a.csv~", "README", ".records.csv"])
+def test_every_file_of_a_folder_is_named(tmp_path: Path, name: str) -> None:
+    (tmp_path / "a.csv").write_text(TABLE)
+    (tmp_path / name).write_text("Ann 34 ill\nBob 51 well\n")
+    files = read_files([tmp_path])
+    assert [one.name for one in files.found] == ["a.csv"]
+    assert [one.name for one in files.unclear] == [name]
+
+
+PAGE = "<table><tr><td>sex</td><td>n</td></tr><tr><td>f</td><td>42</td></tr><tr><td>m</td><td>90</td></tr></table>"
+
+
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        ("<script>var people = [34, 51];</script>", "values in a script"),
+        ('<script src="data.js"></script>', "a script, a picture or a document within the page"),
+        ("<!-- Ann is 34 -->", "values in a comment"),
+        ('<p data-income="987654">x</p>', "values in attributes"),
+        ('<p id="p-19870412">x</p>', "values in attributes"),
+        ('<p title="Ann, 34">x</p>', "values in attributes"),
+        ('<svg><circle cx="34.2"/></svg>', "values in attributes"),
+        ('<img src="plot.png">', "a script, a picture or a document within the page"),
+        ('<style>p::after { content: "34" }</style>', "values in a style sheet"),
+        ("<style>p { --income: 987654 }</style>", "values in a style sheet"),
+        ('<meta name="description" content="Ann 34">', "values in attributes"),
+        ("<![CDATA[ Ann 34 ]]>", "values in a comment"),
+    ],
+)
+def test_what_a_page_holds_beside_its_tables_is_not_assessed(tmp_path: Path, more: str, said: str) -> None:
+    (tmp_path / "p.html").write_text(f"<html>{more}{PAGE}</html>")
+    files = read_files([tmp_path])
+    assert [one.name for one in files.found] == ["p.html"]
+    assert [one.name for one in files.unclear] == ["p.html #unread"]
+    assert said in files.unclear[0].reason
+    assert "34" not in files.unclear[0].reason
+
+
+def test_the_layout_of_a_page_holds_no_values(tmp_path: Path) -> None:
+    head = (
+        '<!DOCTYPE html PUBLIC "-//W3C//DTD XHTML 1.0 Strict//EN"><html lang="en"><head><meta charset="utf-8"><meta name="generator" content="pandoc 2.19.2">'
+        '<meta name="viewport" content="width=device-width, initial-scale=1.0"><style>td { width: 12.5px; color: #1a2b3c } h1 { color: rgb(1, 2, 3) }</style>'
+        '</head><body style="margin: 0 10%"><!-- a table -->'
+    )
+    (tmp_path / "p.html").write_text(head + PAGE.replace("<table>", '<table border="1" class="dataframe t2" style="width:100%">'))
+    assert read_files([tmp_path]).unclear == ()
+
+
+def book_with(path: Path, parts: dict[str, str] | None = None) -> openpyxl.Workbook:
+    book = openpyxl.Workbook()
+    for row in TABLE.splitlines():
+        book.active.append([int(cell) if cell.isdigit() else cell for cell in row.split(",")])
+    book.save(path)
+    with zipfile.ZipFile(path, "a") as archive:
+        for name, text in (parts or {}).items():
+            archive.writestr(name, text)
+    return book
+
+
+@pytest.mark.parametrize(
+    ("part", "said"),
+    [
+        ("xl/pivotCache/pivotCacheRecords1.xml", "a pivot table or its cache"),
+        ("xl/embeddings/oleObject1.bin", "an embedded object"),
+        ("xl/media/image1.png", "a drawing, a chart or a picture"),
+        ("xl/charts/chart1.xml", "a drawing, a chart or a picture"),
+        ("xl/externalLinks/externalLink1.xml", "stored values of another workbook"),
+        ("xl/model/item.data", "a data model"),
+        ("xl/vbaProject.bin", "a macro"),
+        ("customXml/item1.xml", "document properties"),
+        ("xl/worksheets/sheet9.xml", "a sheet that the workbook does not list"),
+        ("people.csv", "a part of another kind"),
+    ],
+)
+def test_what_a_workbook_holds_beside_its_cells_is_not_assessed(tmp_path: Path, part: str, said: str) -> None:
+    book_with(tmp_path / "b.xlsx", {part: "<x>Ann 34</x>"})
+    files = read_files([tmp_path])
+    assert [one.name for one in files.found] == ["b.xlsx"]
+    assert [(one.name, said in one.reason) for one in files.unclear] == [("b.xlsx #unread", True)]
+
+
+def test_text_that_no_cell_of_a_workbook_shows_is_not_assessed(tmp_path: Path) -> None:
+    shutil.copy(Path(__file__).parents[3] / "data" / "files" / "visits.xlsx", tmp_path / "whole.xlsx")
+    with zipfile.ZipFile(tmp_path / "whole.xlsx") as whole, zipfile.ZipFile(tmp_path / "left.xlsx", "w") as left:
+        for name in whole.namelist():
+            text = whole.read(name)
+            left.writestr(name, text.replace(b"</sst>", b"<si><t>Ann is 34</t></si></sst>"))
+    assert unread_contents(tmp_path / "whole.xlsx") == []
+    assert unread_contents(tmp_path / "left.xlsx") == ["text that no cell shows"]
+
+
+def test_comments_footers_and_names_of_a_workbook_are_not_assessed(tmp_path: Path) -> None:
+    from openpyxl.comments import Comment
+    from openpyxl.workbook.defined_name import DefinedName
+    from openpyxl.worksheet.datavalidation import DataValidation
+
+    for name in ("comment", "footer", "name", "list", "title"):
+        book = book_with(tmp_path / f"{name}.xlsx")
+        if name == "comment":
+            book.active["B2"].comment = Comment("Ann is 34", "me")
+        elif name == "footer":
+            book.active.oddFooter.center.text = "Ann is 34"
+        elif name == "name":
+            book.defined_names["ann"] = DefinedName("ann", attr_text="987654")
+        elif name == "list":
+            book.active.add_data_validation(DataValidation(type="list", formula1='"Ann 34,Bob 51"', sqref="B2"))
+        else:
+            book.properties.title = "Ann is 34"
+        book.save(tmp_path / f"{name}.xlsx")
+    reasons = {one.name: one.reason for one in read_files([tmp_path]).unclear}
+    assert set(reasons) == {f"{name}.xlsx #unread" for name in ("comment", "footer", "name", "list", "title")}
+    for name, said in {
+        "comment": "cell comments", "footer": "a header or a footer", "name": "a named value", "list": "a list of allowed entries", "title": "properties",
+    }.items():  # fmt: skip
+        assert said in reasons[f"{name}.xlsx #unread"]
+
+
+def test_an_old_workbook_may_hold_more_than_its_cells(tmp_path: Path) -> None:
+    shutil.copy(Path(__file__).parents[3] / "data" / "files" / "visits.xls", tmp_path / "v.xls")
+    assert "Save it as .xlsx" in next(one.reason for one in read_files([tmp_path]).unclear if one.name == "v.xls #unread")
 
 
 def test_help_is_used_and_help_for_nothing_is_an_error(tmp_path: Path) -> None:

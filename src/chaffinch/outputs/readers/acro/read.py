@@ -99,6 +99,7 @@ class AcroDirectory:
     config: Mapping[str, Any] = field(repr=False)
     results: tuple[AcroResult, ...]
     withheld: tuple[str, ...] = ()
+    unlisted: tuple[str, ...] = ()  # Files and folders that belong to no result: they would leave with the folder
 
     @property
     def uids(self) -> tuple[str, ...]:
@@ -156,7 +157,9 @@ def read_acro(folder: str | os.PathLike[str], *, lenient: bool = False) -> AcroD
     every = {uid: _result(uid, entry, place, lenient=lenient) for uid, entry in results.items()}
     withheld = tuple(uid for uid in every if NOT_FOR_RELEASE in uid)
     shown = tuple(result for uid, result in every.items() if uid not in withheld)
-    return AcroDirectory(place, version, config, shown, withheld)
+    listed_files = {file.get("name") for entry in results.values() for file in entry["files"]}
+    unlisted = tuple(sorted(one.name for one in place.iterdir() if one.name not in {RESULTS, CONFIG, CHECKSUMS, *listed_files}))
+    return AcroDirectory(place, version, config, shown, withheld, unlisted)
 
 
 def json_object(raw: bytes, what: str) -> dict[str, Any]:

@@ -2,7 +2,6 @@
 
 "t3.csv" = { kind = "table", by = ["sex", "work"] }
 "book.xlsx::Sheet2" = { decimal = "," }
-"notes.txt" = { ignore = true }
 """
 
 from __future__ import annotations
@@ -30,7 +29,8 @@ class Help(BaseModel):
 
     `kind`, `by`, `of`, `formula`, `where`, `n`, `success`, `percentages`, `threshold` and `base` are as in a file of outputs; `columns` renames:
     from what is printed to the column of the data. `decimal` is the decimal sign, `totals = false` says that a last row called so is a level.
-    `exponentiated`: whether coefficients are odds ratios and the like. `ignore` leaves the output out, which is said.
+    `exponentiated`: whether coefficients are odds ratios and the like. `ignore` leaves the output out: it is listed as ignored, and does not
+    pass unless that is accepted.
     """
 
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)

@@ -38,11 +38,11 @@ NEAR_WHOLE = 1e-6
 
 
 class OpenQuestionError(Exception):
-    """That something cannot be told: what was understood, what is asked, and the keys of the line that says it."""
+    """That something cannot be told: what was understood, what is asked, and the keys of the line that says it, if one can."""
 
-    def __init__(self, understood: str, question: str, keys: dict[str, Any]) -> None:
+    def __init__(self, understood: str, question: str, keys: dict[str, Any] | None = None) -> None:
         super().__init__(question)
-        self.understood, self.question, self.keys = understood, question, keys
+        self.understood, self.question, self.keys = understood, question, keys or {}
 
 
 @dataclass(frozen=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import re
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from html.parser import HTMLParser
@@ -51,14 +52,9 @@ def _grid(
 
 def csv_grid(text: str) -> CellGrid:
     """Return the rows of a text with delimiters: commas, semicolons, tabs or bars, by which most lines have the same number of cells."""
-    lines = text.splitlines()
     best, most = ",", -1.0
     for sign in _DELIMITERS:
-        counts = [len(row) for row in csv.reader(io.StringIO(text, newline=""), delimiter=sign) if row]
-        several = [count for count in counts if count > 1]
-        score = (len(several) / max(len(counts), 1)) * (
-            several.count(max(set(several), key=several.count)) / len(several) if several else 0.0
-        )
+        score = _evenness(text, sign)
         if score > most + 1e-9:
             best, most = sign, score
     rows, numbers = [], []
@@ -70,8 +66,19 @@ def csv_grid(text: str) -> CellGrid:
             numbers.append(begun)
             begun = reader.line_num + 1
     except csv.Error:
-        raise LineError(min(begun, len(lines)), "quotes are not closed: the file is cut, or it is no CSV.") from None
+        n_lines = text.count("\n") + 1
+        raise LineError(min(begun, n_lines), "quotes are not closed: the file is cut, or it is no CSV.") from None
     return _grid(rows, numbers)
+
+
+def _evenness(text: str, sign: str) -> float:
+    """Return the share of lines that have the most common number of cells, if they are apart by a sign and have two or more; 0 where they cannot be."""
+    try:
+        widths = [len(row) for row in csv.reader(io.StringIO(text, newline=""), delimiter=sign) if row]
+    except csv.Error:  # quotes that are not closed make one cell of the rest of the file
+        return 0.0
+    several = Counter(width for width in widths if width > 1)
+    return several.most_common(1)[0][1] / len(widths) if several else 0.0
 
 
 def workbook_grids(path: Path) -> list[CellGrid]:
@@ -92,8 +99,46 @@ def workbook_grids(path: Path) -> list[CellGrid]:
     return grids
 
 
+_LAYOUT = frozenset(
+    (
+        "align", "axis", "bgcolor", "border", "cellpadding", "cellspacing", "charset", "class", "cols",
+        "colspan", "dir", "face", "frame", "halign", "headers", "height", "hidden", "id",
+        "lang", "name", "nowrap", "rel", "role", "rows", "rowspan", "rules", "scope",
+        "size", "span", "style", "summary", "type", "valign", "width", "xmlns", "http-equiv",
+    )
+)  # fmt: skip
+"""Attributes that say how a page looks, not what it says: their values are looked at by their form."""
+_MARKUP = re.compile(
+    r"(#[0-9a-f]{3,8}|[a-z_-]*\d{1,4}(\.\d+)?(px|em|ex|rem|pt|pc|cm|mm|in|vw|vh|%|deg|s|ms)?|utf-?\d+|iso-8859-\d+|windows-125\d"
+    r"|#?T_[0-9a-f]{1,40}(_[a-z_]+\d{1,4}|_[a-z_]+){0,4})",
+    re.IGNORECASE,
+)
+"""What holds digits in the layout of pages: colours, lengths, short numbers, encodings, the names that pandas gives to styled cells."""
+
+
+_META = re.compile(r"(?i)charset=\S+|width=device-width|[a-z-]+=\d(\.\d)?\b|IE=\w+|\b\d{1,3}(\.\d{1,4})+\b")
+"""What holds digits in the head of a page: its encoding, its scale, the version of the program that wrote it."""
+
+
+def _is_layout(value: str) -> bool:
+    """Return whether an attribute or a style sheet holds no digits but those of colours, lengths and short names.
+
+    Examples
+    --------
+    >>> [_is_layout(value) for value in ("width: 12.5px; color: #1a2b3c", "row3 col_heading", "--income: 987654321", "p-19870412")]
+    [True, True, False, False]
+    """
+    if re.search(r"(?i)url\(|content\s*:|--\w+\s*:|/\*", value):
+        return not re.search(r"\d", value)
+    words = re.split(r"[\s:;,{}.>!()]+", re.sub(r"(?i)\brgba?\([\d., %]{1,40}\)", "", value))
+    return all(_MARKUP.fullmatch(word) for word in words if re.search(r"\d", word))
+
+
 class _TableParser(HTMLParser):
-    """The cells of all tables of a page, with the lines of their rows; a cell over several columns stands in the first. Text outside them, too."""
+    """The cells of all tables of a page, with the lines of their rows; a cell over several columns stands in the first. Text outside them, too.
+
+    `unshown` has the lines of scripts, comments and attributes that a reader of the page does not see, or that hold what no table does.
+    """
 
     def __init__(self) -> None:
         super().__init__(convert_charrefs=True)
@@ -101,13 +146,15 @@ class _TableParser(HTMLParser):
         self.cell: list[str] | None = None
         self.span = 1
         self.outside: list[tuple[int, str]] = []
-        self.silent = 0
+        self.unshown: list[tuple[int, str]] = []
+        self.inside: str | None = None
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self._look_at(tag, attrs)
         if tag == "table":
             self.tables.append(([], []))
         elif tag in ("style", "script"):
-            self.silent += 1
+            self.inside = tag
         elif tag == "tr" and self.tables:
             self.tables[-1][0].append([])
             self.tables[-1][1].append(self.getpos()[0])
@@ -118,33 +165,66 @@ class _TableParser(HTMLParser):
         elif tag == "br" and self.cell is not None:
             self.cell.append(" ")
 
+    def _look_at(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        """Note attributes that may hold values, and elements that show another document."""
+        named = [(name, value or "") for name, value in attrs]
+        if any(name in ("src", "srcdoc", "data") for name, _ in named) or tag in ("object", "embed", "iframe", "canvas"):
+            self.unshown.append((self.getpos()[0], "a script, a picture or a document within the page"))
+        for name, value in named:
+            if (tag, name) == ("meta", "content"):
+                value = _META.sub("", value)
+                looked_at = not re.search(r"\d", value)
+            else:
+                looked_at = not re.search(r"\d", f"{name}{value}") or (name in _LAYOUT and _is_layout(value))
+            if not looked_at:
+                self.unshown.append((self.getpos()[0], "values in attributes"))
+
     def handle_endtag(self, tag: str) -> None:
         if tag in ("td", "th") and self.cell is not None:
             self.tables[-1][0][-1] += ["".join(self.cell).strip(), *[""] * (self.span - 1)]
             self.cell = None
         elif tag in ("style", "script"):
-            self.silent = max(self.silent - 1, 0)
+            self.inside = None
 
     def handle_data(self, data: str) -> None:
-        if self.cell is not None:
+        if self.inside is not None:
+            if not _is_layout(data) if self.inside == "style" else re.search(r"\d", data):
+                self.unshown.append((self.getpos()[0], f"values in a {'style sheet' if self.inside == 'style' else 'script'}"))
+        elif self.cell is not None:
             self.cell.append(data)
-        elif not self.silent and data.strip():
+        elif data.strip():
             self.outside.append((self.getpos()[0], data.strip()))
+
+    def handle_comment(self, data: str) -> None:
+        if re.search(r"\d", data):
+            self.unshown.append((self.getpos()[0], "values in a comment"))
+
+    def handle_pi(self, data: str) -> None:
+        if re.search(r"\d", re.sub(r'version="[\d.]+"|encoding="[\w-]+"', "", data)):
+            self.unshown.append((self.getpos()[0], "values in a comment"))
+
+    def unknown_decl(self, data: str) -> None:
+        self.handle_comment(data)
 
 
 @dataclass(frozen=True)
 class HtmlPage:
-    """The tables of a page, and the text outside them with its lines."""
+    """The tables of a page, the text outside them with its lines, and what it holds that is not looked at, with its lines."""
 
     grids: tuple[CellGrid, ...]
     text: tuple[tuple[int, str], ...] = ()
+    unshown: tuple[tuple[int, str], ...] = ()
 
 
 def html_page(text: str) -> HtmlPage:
     """Return what a page holds."""
     parser = _TableParser()
     parser.feed(text)
-    return HtmlPage(tuple(_grid(rows, lines) for rows, lines in parser.tables if rows), tuple(parser.outside))
+    parser.close()
+    if parser.cell is not None:  # a page that ends within a cell: what stands there is text
+        parser.outside.append((parser.getpos()[0], "".join(parser.cell).strip()))
+    grids = tuple(_grid(rows, lines) for rows, lines in parser.tables if rows)
+    return HtmlPage(grids, tuple(parser.outside), tuple(parser.unshown))
 
 
 def text_grid(lines: Sequence[str], first: int) -> CellGrid:

@@ -222,7 +222,7 @@ def _layered(blocks: Sequence[tuple[str | None, str, _Block]], line: int, cut: b
             given.model_copy(update={"by": None, "totals": False}),
         )
         if not isinstance(plain, PrintedTable) or plain.percentages:
-            raise OpenQuestionError("R: a table of three columns.", "Its numbers are no counts.", {"ignore": True})
+            raise OpenQuestionError("R: a table of three columns.", "Its numbers are no counts.")
         cells |= {(*key, level): cell for key, cell in plain.cells.items()}
     labels = (tuple(first.rows), tuple(first.columns), tuple(level for _, level, _ in blocks))
     return PrintedTable(by, labels, cells, False, None, given.threshold, given.base, given.where, bool(given.kind))

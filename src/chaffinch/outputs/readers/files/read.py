@@ -8,8 +8,9 @@ from dataclasses import dataclass, replace
 from io import BytesIO
 from pathlib import Path
 
-from ...._base.errors import ChaffinchError, FileError, InputError
+from ...._base.errors import ChaffinchError, FileError, InputError, listed
 from ....table.formats.encodings import encoding_of
+from ....table.formats.workbook import unread_contents
 from ...rules.findings import RuleReport
 from . import drawn, r_models, r_tables, r_tests, stata_logs, statsmodels_text  # noqa: F401  readers register themselves
 from .companion import COMPANION, Companion
@@ -23,10 +24,8 @@ __all__ = ["OutputFiles", "read_files"]
 
 TABLES = (".csv", ".tsv")
 WORKBOOKS = (".xlsx", ".xlsm", ".xlsb", ".xls", ".ods")
-TEXTS = (".txt", ".log", ".out", ".lst", ".smcl", ".text", ".rout")
+TEXTS = (".txt", ".log", ".out", ".lst", ".smcl", ".text", ".rout", ".md")
 PAGES = (".html", ".htm")
-IGNORED = (".md",)
-"""Files that are for people to read, about the others."""
 MOST_BYTES = 16 << 20
 MOST_FILES = 2_000
 
@@ -46,14 +45,14 @@ class OutputFiles:
     @property
     def names(self) -> tuple[str, ...]:
         """The names of all outputs, read or not."""
-        return (*(one.name for one in self.found), *(one.name for one in self.unclear))
+        return (*(one.name for one in self.found), *(one.name for one in self.unclear), *self.ignored)
 
     def only(self, names: Sequence[str]) -> OutputFiles:
         """Return those of some names."""
         return OutputFiles(
             tuple(one for one in self.found if one.name in names),
             tuple(one for one in self.unclear if one.name in names),
-            self.ignored,
+            tuple(name for name in self.ignored if name in names),
         )
 
     def with_beside(self, rules: RuleReport) -> RuleReport:
@@ -73,8 +72,8 @@ def read_files(paths: Sequence[Path]) -> OutputFiles:
     companion = Companion.read(folder / COMPANION)
     found: list[FoundOutput] = []
     unclear: list[UnclearOutput] = []
-    ignored: list[str] = _passed_over(paths)
-    names: list[str] = list(ignored)
+    ignored: list[str] = []
+    names: list[str] = []
     for file in files:
         parts, faults = _parts(file)
         unclear += faults
@@ -96,11 +95,7 @@ def read_files(paths: Sequence[Path]) -> OutputFiles:
                 unclear.append(
                     UnclearOutput(name, Place(place.file, place.sheet, error.line), "", _without_line(error))
                 )
-            except (
-                ValueError,
-                OverflowError,
-                LookupError,
-            ):  # a count that is none, a row that is too short: of this output alone
+            except Exception:  # a count that is none, a row that is too short: of this output alone, whatever it is
                 unclear.append(
                     UnclearOutput(name, place, "", "A number of it cannot be read: it is none, or not of its kind.")
                 )
@@ -114,25 +109,11 @@ def _without_line(error: LineError) -> str:
     return words[0].upper() + words[1:]
 
 
-def _is_passed_over(file: Path) -> bool:
-    """Whether a file of a folder is for people or programs to read, about the others."""
-    return file.name.startswith((".", "~")) or file.suffix.lower() in IGNORED
-
-
-def _passed_over(paths: Sequence[Path]) -> list[str]:
-    """The names of what is not looked at in a folder: nothing is said of it, and that is said."""
-    return (
-        sorted(one.name for one in paths[0].iterdir() if _is_passed_over(one))
-        if len(paths) == 1 and paths[0].is_dir()
-        else []
-    )
-
-
 def _listed(paths: Sequence[Path]) -> tuple[list[Path], Path]:
     """The files, and the folder in which help stands."""
     if len(paths) == 1 and paths[0].is_dir():
         folder = paths[0]
-        files = sorted(one for one in folder.iterdir() if one.name != COMPANION and not _is_passed_over(one))
+        files = sorted(one for one in folder.iterdir() if one.name != COMPANION)
         if not files:
             raise InputError(f"'{folder}' has no output files. Name a folder that has, or a file of outputs.")
     else:
@@ -161,22 +142,28 @@ def _parts(file: Path) -> tuple[Parts, list[UnclearOutput]]:
         if file.is_dir():
             raise InputError("it is a folder within the folder. Check it by itself.")
         if ending in WORKBOOKS:
-            return _of_grids(file.name, workbook_grids(file))
+            parts, faults = _of_grids(file.name, workbook_grids(file))
+            return parts, faults + _unread(file.name, unread_contents(file))
         if ending not in (*TABLES, *TEXTS, *PAGES):
             raise InputError(
-                f"files that end in '{ending}' are not read: {', '.join((*TABLES, *WORKBOOKS, *TEXTS, *PAGES))} are."
+                f"files that end in '{ending}' are not read: {', '.join((*TABLES, *WORKBOOKS, *TEXTS, *PAGES))} are. Take it out of the folder."
             )
         text = _text(file)
         if ending in TABLES:
             return _of_grids(file.name, [csv_grid(text)])
         if ending in PAGES:
             page = html_page(text)
-            return _of_grids(file.name, page.grids, page.text)
+            parts, faults = _of_grids(file.name, page.grids, page.text)
+            hidden = list(dict.fromkeys(words for _, words in page.unshown))
+            return parts, faults + _unread(file.name, hidden, page.unshown[0][0] if hidden else None)
         return _of_text(file.name, text)
     except (ChaffinchError, OSError, UnicodeDecodeError) as error:
         line = error.line if isinstance(error, LineError) else None
         words = _without_line(error) if isinstance(error, LineError) else str(error)
         return [], [UnclearOutput(file.name, Place(file.name, line=line), "Nothing was read.", words)]
+    except Exception as error:  # of this file alone: the others keep their verdicts
+        words = f"It is damaged, or of a form that is not known here ({type(error).__name__}). Save it anew."
+        return [], [UnclearOutput(file.name, Place(file.name), "Nothing was read.", words)]
 
 
 def _text(file: Path) -> str:
@@ -217,18 +204,21 @@ def _of_grids(
 
 def _rest(file: str, place: Place, count: int) -> UnclearOutput:
     """What is said of lines that hold numbers and belong to no output."""
-    name = f"{file} #rest"
-    words = f"{count} of its lines hold{'s' if count == 1 else ''} numbers that are not understood, the first here."
-    return UnclearOutput(name, place, "The rest of the file was read.", words, toml_line(name, {"ignore": True}))
+    words = f"{count} of its lines hold{'s' if count == 1 else ''} numbers that are not understood, the first here. Take them out of the file."
+    return UnclearOutput(f"{file} #rest", place, "The rest of the file was read.", words)
+
+
+def _unread(file: str, contents: Sequence[str], line: int | None = None) -> list[UnclearOutput]:
+    """What is said of contents that leave with a file and are not looked at."""
+    if not contents:
+        return []
+    words = f"The file also holds what is not looked at: {listed(contents)}. Take it out of the file."
+    return [UnclearOutput(f"{file} #unread", Place(file, line=line), "", words)]
 
 
 def _nothing(name: str, line: int | None = None) -> UnclearOutput:
     return UnclearOutput(
-        name,
-        Place(name, line=line),
-        "No output was understood.",
-        "Describe it in a file of outputs, or leave it out.",
-        toml_line(name, {"ignore": True}),
+        name, Place(name, line=line), "No output was understood.", "Describe it in a file of outputs, or take it out of the folder."
     )
 
 

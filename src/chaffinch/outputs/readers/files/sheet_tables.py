@@ -216,13 +216,12 @@ def _facts(layout: _Layout, given: Help) -> Facts:
     if len(layout.row_names) > 1:
         raise OpenQuestionError(
             f"a table with {len(layout.row_names)} columns of labels.",
-            "Which column holds counts? Call it n, and give one row for each cell.",
-            {"ignore": True},
+            "Which column holds counts? Call it n, and give one row for each cell."
         )
     percents = [k for k, name in enumerate(heads) if name in PERCENTS]
     if percents:
         raise OpenQuestionError(
-            "a table with percentages.", "Its columns are no levels of one variable.", {"ignore": True}
+            "a table with percentages.", "Its columns are no levels of one variable."
         )
     counts = (
         True

@@ -83,8 +83,7 @@ def _facts(command: str, body: Sequence[str], first: int, given: Help) -> Facts:
         return _summary(command, body, first, given)
     raise OpenQuestionError(
         f"Stata: the output of '{verb}'.",
-        "Output of this command is not read: describe it in a file of outputs.",
-        {"ignore": True},
+        "Output of this command is not read: describe it in a file of outputs."
     )
 
 
@@ -211,8 +210,7 @@ def _table(command: str, body: Sequence[str], first: int, given: Help) -> Facts:
     if re.search(r",.*\b(row|col|column|cell|nofreq|summarize|sum)\b", command):
         raise OpenQuestionError(
             "Stata: a table with percentages or means beside counts.",
-            "Give it with counts alone, or describe it in a file of outputs.",
-            {"ignore": True},
+            "Give it with counts alone, or describe it in a file of outputs."
         )
     names = _variables(command)
     if unsaid := _filtered(command, given):
@@ -268,8 +266,7 @@ def _summary(command: str, body: Sequence[str], first: int, given: Help) -> Fact
     if re.search(r",.*\bd(etail)?\b", command):
         raise OpenQuestionError(
             "Stata: a detailed summary.",
-            "It lists single values, and is not read: describe it in a file of outputs.",
-            {"ignore": True},
+            "It lists single values, and is not read: describe it in a file of outputs."
         )
     rows = [
         (first + k, line)
@@ -281,8 +278,7 @@ def _summary(command: str, body: Sequence[str], first: int, given: Help) -> Fact
     if len(rows) > 1:
         raise OpenQuestionError(
             "Stata: a summary of several variables.",
-            "Summarise them one by one: each is an output of its own.",
-            {"ignore": True},
+            "Summarise them one by one: each is an output of its own."
         )
     line, text = rows[0]
     name, numbers = text.split("|", 1)
