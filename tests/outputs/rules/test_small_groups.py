@@ -9,14 +9,14 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from chaffinch.outputs.document import output_of
 from chaffinch.outputs.fields import Field, Fields
 from chaffinch.outputs.rules import small_groups as search
 from chaffinch.outputs.rules.atoms import atoms_of, informative
-from chaffinch.outputs.rules.small_groups import CountSystem, count_system, small_groups
+from chaffinch.outputs.rules.small_groups import MOST_GROUPS, CountSystem, count_system, small_groups
 from chaffinch.outputs.rules.tallying import tallies_of
 
 FIELDS = Fields((Field("A", ("p", "q")), Field("B", ("x", "y")), Field("C", (0, 1, 2))))
@@ -80,6 +80,8 @@ def all_groups(system: CountSystem, threshold: int) -> list[frozenset[int]]:
 
 
 @settings(max_examples=60, deadline=None)
+@example([6, 0, 3], [0, 2, 0, 0, 3, 0, 0, 9, 0, 0, 0, 2], 4)  # the solver leaves one of its programmes undecided
+@example([6, 11, 0], [0, 1, 0, 0, 2, 0, 0, 0, 0, 0, 2, 1], 3)  # whole weights without the atom that is asked about are a group found before
 @given(
     st.lists(st.sampled_from(range(len(ENTRIES))), min_size=2, max_size=5, unique=True),
     st.lists(st.sampled_from([0, 1, 2, 3, 9]), min_size=12, max_size=12).filter(any),
@@ -95,7 +97,7 @@ def test_every_group_of_a_tiny_domain_is_found(chosen, counts, threshold):
     covered = {int(atom) for one in found.groups for atom in one.atoms}
     people = {atom for group in groups for atom in group if system.people[atom] > 0}
     assert not found.finished or people <= covered
-    assert found.finished  # on domains as small as these
+    assert found.finished or len(found.groups) == MOST_GROUPS  # on domains as small as these
 
 
 def three_tables(few: int) -> CountSystem:

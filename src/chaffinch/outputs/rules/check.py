@@ -5,14 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from ..._base.errors import InputError
 from ..._base.threads import one_blas_thread
-from ..columns import Codes
-from ..crossing import Frame
+from ..columns import Codes, Floats
+from ..crossing import Frame, column_numbers
 from ..fields import Fields
 from .differencing import differencing
 from .findings import Finding, RuleReport, finding
 from .linear import LinearSystem
+from .magnitudes import derived_dominance
 from .policy import Policy
 from .suppression import AllOutputs, suppression
 from .tallies import COUNT, OutputTally
@@ -115,8 +118,15 @@ def _report(
         for one in _withheld(counted):
             findings += suppression(one, [part for part in counted if part is not one], others, rules, together=together)
     findings += _withheld_before(before, tallies, policy, together)
+    if policy.differencing:
+        findings += derived_dominance(tallies, before, lambda column: _numbers_or_zero(column, fields, codes), policy)
     findings += differencing(tallies, before, policy, missing.sizes)
     return RuleReport(tuple(findings), policy.name, policy.hash)
+
+
+def _numbers_or_zero(column: str, fields: Fields, codes: Codes) -> Floats:
+    """The numbers of a column, record by record; 0 for those with none, who are in no cell of its sums."""
+    return np.where(codes[:, fields.position(column)] < 0, 0.0, column_numbers(column, fields, np.maximum(codes, 0)))
 
 
 def _unlooked(output: OutputSpec, why: str) -> Finding:

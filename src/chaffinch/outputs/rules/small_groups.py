@@ -177,11 +177,14 @@ class _Programmes:
         if len(self.shown[1]):
             constraints.append(LinearConstraint(wide[2], -np.inf, self.shown[1]))
         aim = np.append(-self.values[at].sum(axis=0), np.zeros(extra))
-        ends = Bounds(
-            np.append(np.full(size, -np.inf), np.zeros(extra)), np.append(np.full(size, np.inf), np.ones(extra))
-        )
         kind = np.append(np.zeros(size), np.ones(extra))
-        result = milp(aim, constraints=constraints, bounds=ends, integrality=kind, options={"node_limit": MOST_NODES})
+        # The solver now and then leaves a programme without ends undecided (status 4). No group lies beyond these: its weights on n atoms are 0 or 1, so its
+        # combination is at most sqrt(n) over the least singular value that counts, which is 3e-5 or more.
+        for end in (np.inf, 1e5 * max(len(self.free), 1) ** 0.5):
+            ends = Bounds(np.append(np.full(size, -end), np.zeros(extra)), np.append(np.full(size, end), np.ones(extra)))
+            result = milp(aim, constraints=constraints, bounds=ends, integrality=kind, options={"node_limit": MOST_NODES})
+            if result.status != 4:
+                break
         if result.x is None or result.status != 0:
             return None
         return -float(result.fun), self.values @ np.asarray(result.x)[:size]
@@ -290,8 +293,10 @@ def _searched(system: CountSystem, threshold: int, work: int, most: int) -> Grou
         if answer is not None and group is None and len(lot) == 1:
             # Weights that are no group weigh this atom fully: whether a group does takes whole numbers.
             answer = programmes.most(lot, whole=True)
+            if answer is not None and answer[0] < 1.0 - _SLACK:
+                continue  # no group has it; the weights may be a group without it, found before
             group = None if answer is None else _exact(system, answer[1], threshold)
-            finished &= answer is not None and (answer[0] < 1.0 - _SLACK or group is not None)
+            finished &= group is not None
         elif answer is None:
             finished = False
         elif group is None:

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from ..crossing import Step
 from .findings import Finding, finding
 
-__all__ = ["COUNT", "OutputTally", "aligned", "defined_within", "margin"]
+__all__ = ["COUNT", "OutputTally", "aligned", "cells_within", "defined_within", "margin"]
 
 Ints = NDArray[np.int64]
 Mask = NDArray[np.bool_]
@@ -169,8 +169,8 @@ def margin(table: OutputTally, positions: Collection[int]) -> OutputTally:
     )  # fmt: skip
 
 
-def _same_joint(one: Joint, other: Joint) -> bool:
-    return {(c, m.tobytes()) for c, m in one} == {(c, m.tobytes()) for c, m in other}
+def _joint_filters(tally: OutputTally) -> set[tuple[tuple[int, ...], bytes]]:
+    return {(columns, mask.tobytes()) for columns, mask in tally.joint}
 
 
 def aligned(fine: OutputTally, coarse: OutputTally) -> tuple[Ints, Mask] | None:
@@ -178,8 +178,30 @@ def aligned(fine: OutputTally, coarse: OutputTally) -> tuple[Ints, Mask] | None:
 
     None where no coarse cell is. Definitions alone are compared, never records.
     """
-    if not _same_joint(fine.joint, coarse.joint):
+    if _joint_filters(fine) != _joint_filters(coarse):
         return None
+    cells, good = cells_within(fine, coarse)
+    return (cells, good) if good.any() else None
+
+
+def cells_within(fine: OutputTally, coarse: OutputTally) -> tuple[Ints, Mask]:
+    """Return which coarse cell each fine cell lies in by definition (-1: in none), and which coarse cells are unions of fine ones but for filters that tie columns.
+
+    Examples
+    --------
+    Records of a1 and a3 lie in the one cell of all records, which has others too:
+
+    >>> from chaffinch.outputs.document import recipes_of
+    >>> from chaffinch.outputs.fields import Field, Fields
+    >>> from chaffinch.outputs.rules.tallying import tallies_of
+    >>> fields = Fields((Field("A", ("a1", "a2", "a3")), Field("PAY", (0, 1))))
+    >>> entries = [{"name": "s", "kind": "sum", "of": "PAY", "where": "A != 'a2'"}, {"name": "t", "kind": "sum", "of": "PAY"}]
+    >>> some, every = (tallies_of(one, fields, np.zeros((3, 2), dtype=np.int32))[0] for one in recipes_of(entries, fields).outputs)
+    >>> [part.tolist() for part in cells_within(some, every)], aligned(some, every)
+    ([[0], [False]], None)
+    """
+    if not _joint_filters(coarse) <= _joint_filters(fine):
+        return np.full(fine.size, -1, dtype=np.int64), np.zeros(coarse.size, dtype=bool)
     groups = {p: (g, len(n)) for (p, g), n in zip(fine.steps, fine.names, strict=True)}
     others = {p: (g, len(n)) for (p, g), n in zip(coarse.steps, coarse.names, strict=True)}
     maps: dict[int, Ints] = {}
@@ -201,8 +223,6 @@ def aligned(fine: OutputTally, coarse: OutputTally) -> tuple[Ints, Mask] | None:
     for position in groups:
         if position not in others:
             good = good & whole[position][0]
-    if not good.any():
-        return None
     place, inside = np.zeros(1, dtype=np.int64), np.ones(1, dtype=bool)
     strides = dict(zip((p for p, _ in coarse.steps), _strides(coarse.shape), strict=True))
     for position, _ in fine.steps:
@@ -223,8 +243,7 @@ def _strides(shape: tuple[int, ...]) -> list[int]:
 
 def defined_within(inner: OutputTally, cells: Sequence[int] | Ints, outer: OutputTally, union: Mask) -> bool:
     """Return whether cells lie within a union of another tally's cells by their definitions, not only for these records."""
-    filters = {(columns, mask.tobytes()) for columns, mask in inner.joint}
-    if any((columns, mask.tobytes()) not in filters for columns, mask in outer.joint):
+    if not _joint_filters(outer) <= _joint_filters(inner):
         return False
     outside = ~union & (outer.counts > 0)
     for cell in cells:
