@@ -18,7 +18,10 @@ import numpy as np
 
 from .columns import Floats
 
-__all__ = ["BINARY", "COUNTS", "FAMILIES", "PARTS", "FamilyName", "Part", "RegressionFamily", "class_chances", "moments", "multipliers"]
+__all__ = [
+    "BINARY", "COUNTS", "FAMILIES", "PARTS", "FamilyName", "Part", "RegressionFamily", "class_chances", "link", "moments", "multipliers",
+    "start_means", "unit_deviances",
+]  # fmt: skip
 
 FamilyName = Literal[
     "gaussian",
@@ -104,6 +107,48 @@ def moments(family: FamilyName, eta: Floats, parameter: float) -> tuple[Floats, 
         "inverse_gaussian_log": mu**3,
     }[family]
     return mu, mu, variance
+
+
+def link(family: FamilyName, mu: Floats) -> Floats:
+    """Return the linear predictor of each mean: the inverse of what `moments` gives first."""
+    from scipy import special
+
+    if family == "logit":
+        return np.asarray(special.logit(mu))
+    if family == "probit":
+        return np.asarray(special.ndtri(mu))
+    if family == "cloglog":
+        return np.log(-np.log1p(-mu))
+    if family == "gaussian":
+        return mu
+    if family in ("gamma_inverse", "inverse_gaussian"):
+        return mu ** (-1.0 if family == "gamma_inverse" else -2.0)
+    return np.log(mu)
+
+
+def start_means(family: FamilyName, y: Floats) -> Floats:
+    """Return the means from which R's families start scoring (`family()$initialize`, `MASS::negative.binomial`): labels moved off the ends."""
+    if family in BINARY:
+        return (y + 0.5) / 2.0
+    return {"poisson": y + 0.1, "negative_binomial": y + (y == 0.0) / 6.0}.get(family, y)
+
+
+def unit_deviances(family: FamilyName, y: Floats, mu: Floats, parameter: float) -> Floats:
+    """Return what each record adds to the deviance (McCullagh and Nelder 1989, section 2.3), with dispersion 1."""
+    from scipy.special import xlogy
+
+    if family == "gaussian":
+        return (y - mu) ** 2
+    if family in BINARY:
+        return -2.0 * (xlogy(y, mu) + xlogy(1.0 - y, 1.0 - mu))
+    if family == "poisson":
+        return 2.0 * (xlogy(y, y / mu) - (y - mu))
+    if family == "negative_binomial":
+        size = 1.0 / parameter
+        return 2.0 * (xlogy(y, y / mu) - (y + size) * np.log((y + size) / (mu + size)))
+    if family in ("gamma_log", "gamma_inverse"):
+        return 2.0 * ((y - mu) / mu - np.log(y / mu))
+    return (y - mu) ** 2 / (y * mu**2)
 
 
 def _loglik(family: FamilyName, y: Floats, mu: Floats, parameter: float) -> Floats:

@@ -12,8 +12,12 @@ from .._base.errors import MissingExtraError
 from .._base.threads import one_blas_thread
 from .columns import Codes, Floats
 from .equations import CountTable, Output, SumSystem
+from .families import FAMILIES, FamilyName, link, moments, start_means, unit_deviances
 
-__all__ = ["Observed", "estimated_alpha", "fitted", "numbers_of", "observed", "spread_at"]
+__all__ = ["Observed", "ScoringFit", "estimated_alpha", "fitted", "numbers_of", "observed", "scoring_fit", "spread_at"]
+
+SCORING_STOP, MOST_SCORING = 1e-8, 25
+"""When R's `glm` stops: the relative change of the deviance between two steps, and the most steps (`glm.control`)."""
 
 
 def numbers_of(output: Output, codes: Codes) -> Floats:
@@ -141,6 +145,62 @@ def _estimated(sm: Any, system: SumSystem, data: Observed, *, start: Floats | No
         maximum = glm.fit(method="newton", maxiter=most, disp=0).params
         result = glm.fit(start_params=maximum, **steps)
     return result
+
+
+@dataclass(frozen=True, eq=False)
+class ScoringFit:
+    """Standard errors and dispersion as programs print them that stop Fisher scoring by the deviance, and take the weights of their last step."""
+
+    errors: Floats
+    dispersion: float
+
+
+def scoring_fit(family: FamilyName, data: Observed, *, parameter: float = 1.0) -> ScoringFit:
+    """Return what R's `glm` prints of a fit: its covariance has the working weights with which the last step was taken, those of the last but one estimate.
+
+    A step solves a regression of the working response on the design, weighted by mu'(eta)^2 / V(mu) at the estimate before it (McCullagh and Nelder
+    1989, section 2.5; `glm.fit` keeps the decomposition of that regression). It stops once the deviance changes by less than 1e-8 of itself: the
+    coefficients are then right to about 1e-8, the weights to about the root of it, and so the standard errors differ from those at the estimate in their
+    fourth to seventh digit. Steps start from the labels themselves, as R's families do. nan where scoring does not end.
+
+    Examples
+    --------
+    Two groups, one with 1 of 4 ill and one with 2 of 4. At the estimate the variance of the intercept is 1 / (4 * 1/4 * 3/4):
+
+    >>> x, y = np.array([[1.0, 0.0]] * 4 + [[1.0, 1.0]] * 4), np.array([0.0, 0, 0, 1, 0, 0, 1, 1])
+    >>> fit = scoring_fit("logit", Observed(x, y, np.zeros((8, 1)), np.ones(8)))
+    >>> bool(abs(fit.errors[0] - (4 / 3) ** 0.5) < 1e-4), bool(fit.errors[0] == (4 / 3) ** 0.5)
+    (True, False)
+    """
+    x, y, prior, offset = data.x, data.y, data.weight, data.offset[:, 0]
+    nothing = ScoringFit(np.full(x.shape[1], np.nan), np.nan)
+    with np.errstate(all="ignore"):
+        mu = start_means(family, y)
+        eta, deviance = link(family, mu), unit_deviances(family, y, mu, parameter) @ prior
+        for _ in range(MOST_SCORING):
+            mu, slope, variance = moments(family, eta, parameter)
+            weight = prior * slope**2 / variance
+            response = eta - offset + (y - mu) / slope
+            if not (np.isfinite(weight) & np.isfinite(response)).all():
+                return nothing
+            information = x.T @ (weight[:, None] * x)
+            root = np.sqrt(weight)
+            beta = np.linalg.lstsq(root[:, None] * x, root * response, rcond=None)[0]
+            eta = x @ beta + offset
+            mu, slope, _ = moments(family, eta, parameter)
+            before, deviance = deviance, unit_deviances(family, y, mu, parameter) @ prior
+            if abs(deviance - before) < SCORING_STOP * (abs(deviance) + 0.1):
+                break
+        else:
+            return nothing
+        dispersion, freedom = 1.0, int((prior > 0.0).sum()) - x.shape[1]
+        if FAMILIES[family].dispersed:
+            dispersion = float(weight @ ((y - mu) / slope) ** 2 / freedom) if freedom > 0 else np.nan
+        try:
+            variances = np.diag(np.linalg.inv(information)) * dispersion
+        except np.linalg.LinAlgError:
+            return nothing
+        return ScoringFit(np.sqrt(variances), dispersion)
 
 
 def spread_at(result: Any, system: SumSystem) -> Floats:

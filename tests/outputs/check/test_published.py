@@ -6,6 +6,7 @@ import pytest
 from chaffinch._base.errors import InputError, MissingExtraError
 from chaffinch.outputs.check.published import compare_published
 from chaffinch.outputs.document import recipes_of
+from chaffinch.outputs.fields import Field, Fields
 from chaffinch.outputs.kinds.table import TableSpec
 
 
@@ -43,3 +44,20 @@ def test_what_cannot_be_compared_is_not_vouched_for(fields, people, monkeypatch,
     assert found.differing == ()
     assert (found.consistent("one"), found.consistent("two")) == (None, True)
     assert words in found.unseen["one"]
+
+
+@pytest.mark.parametrize(("change", "same"), [(1.0, True), (1.0002, False)])
+def test_standard_errors_that_r_prints_are_those_of_the_data(change, same):
+    """summary(glm(low ~ age + lwt + race + smoke + ptl + ht + ui, binomial)) of 189 births in R; see tests/outputs/test_statistics.py."""
+    births = pytest.importorskip("statsmodels.genmod.tests.results.results_glm").Lbw()
+    table = births.exog.drop(columns="const").assign(low=births.endog).astype(int)
+    names = ["age", "lwt", "race_black", "race_other", "smoke", "ptl", "ht", "ui"]
+    fields = Fields(tuple(Field(name, tuple(sorted(int(one) for one in table[name].unique()))) for name in table))
+    errors = dict(zip([*names, "Intercept"], births.bse, strict=True))
+    entry = {
+        "name": "low", "kind": "logit", "formula": f"low ~ {' + '.join(names)}", "n": 189,
+        "coefficients": {name: f"{value:.6f}" for name, value in zip([*names, "Intercept"], births.params, strict=True)},
+        "standard_errors": {name: f"{value * change:.6f}" for name, value in errors.items()},
+    }  # fmt: skip
+    codes = fields.codes({name: table[name].tolist() for name in fields.names})
+    assert compare_published(recipes_of([entry], fields), codes).consistent("low") is same

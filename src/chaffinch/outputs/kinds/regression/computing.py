@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -20,7 +21,7 @@ from ...fields import Fields
 from ...formula import Formula, plain_name
 from ...printing import Printer
 from ...refit import Number
-from ...statistics import Observed, estimated_alpha, fitted, observed, spread_at
+from ...statistics import Observed, estimated_alpha, fitted, observed, scoring_fit, spread_at
 from ..base import Sample
 from ..computing import no_estimate
 from .estimable import Fault, fault_after, fault_before
@@ -109,20 +110,31 @@ def refitted_numbers(output: RegressionSpec, sample: Sample) -> Iterator[Number]
     for k, name in enumerate(names):
         yield Number(name, float(system.lo[k]), float(system.hi[k]), float(values[k]), float(units[k]))
     n = max(len(codes), 2)
+    # Programs that fit by scoring, R first of all, print standard errors of the step before the last.
+    plain = output.covariance is None and output.weights is None and output.family_name != "multinomial"
+    scoring = scoring_fit(output.family_name, observed(system, codes), parameter=output.parameter()) if plain and result is not None else None
     if output.standard_errors is not None:
         known = output.known(formula)
         published = {known.get(plain_name(name)): number for name, number in output.standard_errors.items()}
         for k, name in enumerate(names):
             if (number := published.get(name)) is not None:
                 interval, error = output.printed(number, "a standard error"), float(errors[k])
-                yield Number(f"standard error of {name}", *interval, error, error / math.sqrt(2 * n))
+                one = Number(f"standard error of {name}", *interval, error, error / math.sqrt(2 * n))
+                yield one if scoring is None or one.within() else _by_scoring(one, float(scoring.errors[k]))
     if output.loglik is not None:
         value = math.nan if result is None else float(result.llf)
         yield Number("loglik", *output.printed(output.loglik, "the log-likelihood"), value, math.sqrt(n))
     if output.dispersion is not None:
         value = math.nan if result is None else float(result.scale)
         interval = output.printed(output.dispersion, "the dispersion")
-        yield Number("dispersion", *interval, value, value * math.sqrt(2 / n))
+        one = Number("dispersion", *interval, value, value * math.sqrt(2 / n))
+        yield one if scoring is None or one.within() else _by_scoring(one, scoring.dispersion)
+
+
+def _by_scoring(number: Number, value: float) -> Number:
+    """A number as scoring leaves it, if that is what was published; else as it is at the estimate."""
+    other = replace(number, value=value)
+    return other if other.within() else number
 
 
 def _errors(
