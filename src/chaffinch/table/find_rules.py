@@ -1,6 +1,6 @@
 """Rules that the records of a table keep: candidates from a sample of rows (`screens`), verified on all of them.
 
-What holds in every record becomes a rule; what holds in nearly all, or may hold by chance, is suggested. Nothing here runs under a promise of
+What holds in every record, and not by chance, becomes a rule; what holds in nearly all is suggested. Nothing here runs under a promise of
 privacy: that a rule holds in every record is a fact about records.
 """
 
@@ -68,10 +68,9 @@ class FoundRules:
 
 @dataclass
 class _Candidate:
-    """A relation, whether it means something if it holds, and in how many records it could hold and does not."""
+    """A relation, and in how many records it could hold and does not."""
 
     relation: Relation
-    meant: bool = True
     records: int = 0
     breaking: int = 0
     image: NDArray[np.float64] = field(default_factory=lambda: np.empty(0))
@@ -82,7 +81,7 @@ class _Candidate:
 
     @property
     def holds(self) -> bool:
-        return self.meant and self.records >= FEWEST and not self.breaking
+        return self.records >= FEWEST and not self.breaking
 
     def add(self, batch: RowBatch) -> None:
         """Count a batch of rows."""
@@ -181,10 +180,10 @@ def _candidates(sample: RuleSample, schema: Schema, n_rows: int) -> Iterator[_Ca
         candidate.image = _image(sample, left, right)
         yield candidate
     summed = {frozenset((relation.columns[0], name)) for relation in equalities for name in relation.columns[1:]}
-    for low, high, meant in order_pairs(sample, tied | summed | {frozenset(pair) for pair in functions}):
+    for low, high in order_pairs(sample, tied | summed | {frozenset(pair) for pair in functions}):
         for sign in ("<", "<="):
             (relation,) = relations(f"{quoted(low)} {sign} {quoted(high)}")
-            yield _Candidate(relation, meant)
+            yield _Candidate(relation)
     for names in missing_groups(sample):
         yield from map(_Candidate, relations(" == ".join(f"missing({quoted(name)})" for name in names)))
 
@@ -212,11 +211,9 @@ def _chosen(candidates: Sequence[_Candidate], schema: Schema, threshold: int) ->
         if candidate.records < FEWEST or columns in covered or isinstance(candidate.relation, MissingTogether):
             continue
         share = 1 - candidate.breaking / candidate.records
-        if not candidate.breaking and candidate.meant:
-            continue  # another rule says it already
         if not candidate.breaking:
-            suggested.append((candidate.text, "holds in all records, perhaps by chance"))
-        elif share >= NEARLY_ALL:
+            continue  # another rule says it already
+        if share >= NEARLY_ALL:
             few = f"holds in all but fewer than {threshold} records"
             suggested.append((candidate.text, few if candidate.breaking < threshold else f"holds in {np.floor(share * 1000) / 10:g} % of records"))
         else:

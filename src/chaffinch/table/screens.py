@@ -45,12 +45,6 @@ CHANCE = 1e-9
 SHUFFLED = 0.95
 """The largest share of rows that may keep an order when one of its columns is shuffled: above, the ranges alone explain it."""
 
-TOUCHING = 0.01
-"""The smallest share of rows whose distance is under a tenth of the usual: an order that means something is nearly reached by some."""
-
-TOUCHING_WITHOUT_TIES = 0.03
-"""The same, for orders that no row reaches."""
-
 MOST_TERMS = 12
 
 
@@ -279,10 +273,10 @@ def _long_sum(matrix: NDArray[np.float64], columns: Sequence[Column], at: int, p
     return f"{quoted(columns[widest[0]].name)} = {right.removeprefix(' + ').lstrip()}{tail}"
 
 
-def order_pairs(sample: RuleSample, tied: set[frozenset[str]]) -> Iterator[tuple[str, str, bool]]:
-    """Return pairs of columns of which the first is hardly ever above the second, and whether the order means something if it holds.
+def order_pairs(sample: RuleSample, tied: set[frozenset[str]]) -> Iterator[tuple[str, str]]:
+    """Return pairs of columns of which the first is hardly ever above the second, where neither ranges (`SHUFFLED`) nor chance (`CHANCE`) explain it.
 
-    Ranges must not explain it (`SHUFFLED`), nor chance (`CHANCE`). It means something if some rows nearly reach it (`TOUCHING`).
+    Two dates that all rows have in order are returned whatever explains it.
     """
     columns = sample.numeric()
     matrix = sample.matrix(columns)
@@ -298,12 +292,10 @@ def order_pairs(sample: RuleSample, tied: set[frozenset[str]]) -> Iterator[tuple
             if n < FEWEST or fine[j] < 0.99 * n:
                 continue
             a, b = matrix[there[:, j], i], matrix[there[:, j], j]
+            dates = family(low) in ("date", "moment") and fine[j] == n
             shuffled = float(np.mean(1 - np.searchsorted(np.sort(b), a, side="left") / n))
-            gaps = b - a
-            touching = float(np.mean(gaps <= 0.1 * np.median(gaps)))
-            if shuffled <= SHUFFLED and not by_chance(shuffled, n, tried):
-                near = TOUCHING if (gaps == 0).any() else TOUCHING_WITHOUT_TIES
-                yield low.name, high.name, touching >= near and bool(fine[j] == n)
+            if dates or (shuffled <= SHUFFLED and not by_chance(shuffled, n, tried)):
+                yield low.name, high.name
 
 
 def date_parts(sample: RuleSample) -> Iterator[str]:
