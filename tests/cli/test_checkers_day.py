@@ -180,6 +180,20 @@ def ignored(folder: Path, people: pd.DataFrame) -> None:
     add_help(folder, '"remarks.txt" = { ignore = true }')
 
 
+def ignored_records(folder: Path, people: pd.DataFrame) -> None:
+    """What outputs.toml was once proposed to ignore: head(data), 60 rows of records, residuals."""
+    residuals = people["income"] - people["income"].mean()
+    numbered = [" ".join(f"{k + 1:>9}" for k in range(start, start + 6)) for start in range(0, N_PEOPLE, 6)]
+    values = [" ".join(f"{one:>9.2f}" for one in residuals[start : start + 6]) for start in range(0, N_PEOPLE, 6)]
+    (folder / "head.txt").write_text("> head(people)\n" + people.head(6).to_string() + "\n")
+    people.iloc[100:160].to_csv(folder / "records.csv", index=False)
+    (folder / "residuals.txt").write_text("\n".join(line for pair in zip(numbered, values, strict=True) for line in pair) + "\n")
+    residuals.rename("value").to_csv(folder / "residuals.csv", index=False)
+    (folder / "list.log").write_text(". list sex age in 1/2\n\n     +-----------+\n  1. |   f    34 |\n  2. |   m    51 |\n     +-----------+\n")
+    for name in ("head.txt", "records.csv", "residuals.txt", "residuals.csv", "list.log"):
+        add_help(folder, f'"{name}" = {{ ignore = true }}')
+
+
 TRAPS: tuple[Trap, ...] = (
     Trap("small cells", small_cells, {"small.csv": "fail"}, "threshold"),
     Trap("files of notes", notes, dict.fromkeys(("README.md", ".notes", "~notes"), "not assessed"), ""),
@@ -193,6 +207,13 @@ TRAPS: tuple[Trap, ...] = (
     Trap("a file that is ignored", ignored, {}, "Ignored by outputs.toml, and not assessed: 'remarks.txt'. They do not pass."),
     Trap(
         "a file that is ignored, and accepted", ignored, {}, "They may leave by --accept-ignored.", code=0, options=("--accept-ignored",),
+    ),
+    Trap(
+        "records that are ignored, and accepted",
+        ignored_records,
+        dict.fromkeys(("head.txt", "records.csv", "residuals.txt", "residuals.csv", "list.log"), "fail"),
+        "Take",
+        options=("--accept-ignored",),
     ),
     Trap("an unclosed quote", unclosed_quote, {"cut.csv": "not assessed", "long.csv": "not assessed"}, "Quotes are not closed"),
 )  # fmt: skip

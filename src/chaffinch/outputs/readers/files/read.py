@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from io import BytesIO
 from pathlib import Path
 
@@ -16,7 +16,8 @@ from . import drawn, r_models, r_tables, r_tests, stata_logs, statsmodels_text  
 from .companion import COMPANION, Companion
 from .crossed import OpenQuestionError
 from .found import FoundOutput, LineError, Place, UnclearOutput, toml_line
-from .grids import CellGrid, csv_grid, html_page, workbook_grids
+from .grids import CellGrid, blocks_of, csv_grid, html_page, workbook_grids
+from .microdata import PrintedRows, printed_rows, without_printed_records
 from .pieces import READERS, Piece, is_remark
 from .sheet_tables import grid_pieces, remarks_of
 
@@ -41,6 +42,7 @@ class OutputFiles:
     found: tuple[FoundOutput, ...]
     unclear: tuple[UnclearOutput, ...] = ()
     ignored: tuple[str, ...] = ()
+    printed: tuple[PrintedRows, ...] = field(default=(), repr=False)  # Rows as they stand, to be compared with the records
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -53,6 +55,7 @@ class OutputFiles:
             tuple(one for one in self.found if one.name in names),
             tuple(one for one in self.unclear if one.name in names),
             tuple(name for name in self.ignored if name in names),
+            tuple(one for one in self.printed if any(name.split(" #")[0].split("::")[0] == one.file for name in names)),
         )
 
     def with_beside(self, rules: RuleReport) -> RuleReport:
@@ -74,9 +77,11 @@ def read_files(paths: Sequence[Path]) -> OutputFiles:
     unclear: list[UnclearOutput] = []
     ignored: list[str] = []
     names: list[str] = []
+    printed: list[PrintedRows] = []
     for file in files:
-        parts, faults = _parts(file)
+        parts, faults, rows = _parts(file)
         unclear += faults
+        printed += rows
         names += [one.name for one in faults]
         for name, place, piece in parts:
             names.append(name)
@@ -100,8 +105,9 @@ def read_files(paths: Sequence[Path]) -> OutputFiles:
                     UnclearOutput(name, place, "", "A number of it cannot be read: it is none, or not of its kind.")
                 )
     companion.check(names)
-    ignored += [one.name for one in unclear if companion.of(one.name).ignore]
-    return OutputFiles(tuple(found), tuple(one for one in unclear if one.name not in ignored), tuple(ignored))
+    ignored += [one.name for one in unclear if companion.of(one.name).ignore and one.verdict != "fail"]
+    looked_at = tuple(one for one in unclear if one.name not in ignored)
+    return without_printed_records(OutputFiles(tuple(found), looked_at, tuple(ignored), tuple(printed)))
 
 
 def _without_line(error: LineError) -> str:
@@ -131,10 +137,11 @@ def _listed(paths: Sequence[Path]) -> tuple[list[Path], Path]:
 
 
 Parts = list[tuple[str, Place, Piece]]
+Contents = tuple[Parts, list[UnclearOutput], list[PrintedRows]]
 
 
-def _parts(file: Path) -> tuple[Parts, list[UnclearOutput]]:
-    """The pieces of a file, with their names and places; and what nobody can read of it."""
+def _parts(file: Path) -> Contents:
+    """The pieces of a file, with their names and places; what nobody can read of it; and its rows."""
     ending = file.suffix.lower()
     try:
         if file.is_symlink():
@@ -142,8 +149,8 @@ def _parts(file: Path) -> tuple[Parts, list[UnclearOutput]]:
         if file.is_dir():
             raise InputError("it is a folder within the folder. Check it by itself.")
         if ending in WORKBOOKS:
-            parts, faults = _of_grids(file.name, workbook_grids(file))
-            return parts, faults + _unread(file.name, unread_contents(file))
+            parts, faults, rows = _of_grids(file.name, workbook_grids(file))
+            return parts, faults + _unread(file.name, unread_contents(file)), rows
         if ending not in (*TABLES, *TEXTS, *PAGES):
             raise InputError(
                 f"files that end in '{ending}' are not read: {', '.join((*TABLES, *WORKBOOKS, *TEXTS, *PAGES))} are. Take it out of the folder."
@@ -153,17 +160,17 @@ def _parts(file: Path) -> tuple[Parts, list[UnclearOutput]]:
             return _of_grids(file.name, [csv_grid(text)])
         if ending in PAGES:
             page = html_page(text)
-            parts, faults = _of_grids(file.name, page.grids, page.text)
+            parts, faults, rows = _of_grids(file.name, page.grids, page.text)
             hidden = list(dict.fromkeys(words for _, words in page.unshown))
-            return parts, faults + _unread(file.name, hidden, page.unshown[0][0] if hidden else None)
+            return parts, faults + _unread(file.name, hidden, page.unshown[0][0] if hidden else None), rows
         return _of_text(file.name, text)
     except (ChaffinchError, OSError, UnicodeDecodeError) as error:
         line = error.line if isinstance(error, LineError) else None
         words = _without_line(error) if isinstance(error, LineError) else str(error)
-        return [], [UnclearOutput(file.name, Place(file.name, line=line), "Nothing was read.", words)]
+        return [], [UnclearOutput(file.name, Place(file.name, line=line), "Nothing was read.", words)], []
     except Exception as error:  # of this file alone: the others keep their verdicts
         words = f"It is damaged, or of a form that is not known here ({type(error).__name__}). Save it anew."
-        return [], [UnclearOutput(file.name, Place(file.name), "Nothing was read.", words)]
+        return [], [UnclearOutput(file.name, Place(file.name), "Nothing was read.", words)], []
 
 
 def _text(file: Path) -> str:
@@ -176,8 +183,8 @@ def _text(file: Path) -> str:
 
 def _of_grids(
     file: str, grids: Sequence[CellGrid], text: Sequence[tuple[int, str]] = ()
-) -> tuple[Parts, list[UnclearOutput]]:
-    """The tables of sheets, and what stands beside them: text with numbers, hidden sheets."""
+) -> Contents:
+    """The tables of sheets, with their rows; and what stands beside them: text with numbers, hidden sheets."""
     shown = [grid for grid in grids if not grid.hidden]
     parts: Parts = []
     sheets: dict[str, list[Piece]] = {}
@@ -199,7 +206,8 @@ def _of_grids(
         name = f"{file}::{grid.sheet}"
         words = "The sheet is hidden, and leaves with the workbook. Show it, or delete it."
         faults.append(UnclearOutput(name, Place(file, grid.sheet), "", words))
-    return parts, faults
+    rows = [PrintedRows(file, block.sheet, block.lines, block.rows) for grid in grids for block in blocks_of(grid)]
+    return parts, faults, rows
 
 
 def _rest(file: str, place: Place, count: int) -> UnclearOutput:
@@ -231,7 +239,7 @@ def _named(name: str, file: str, sheet: str | None, pieces: Sequence[Piece]) -> 
     ]
 
 
-def _of_text(name: str, text: str) -> tuple[Parts, list[UnclearOutput]]:
+def _of_text(name: str, text: str) -> Contents:
     """The pieces of a text, each line claimed by the first reader that knows it; and the lines with numbers that none does."""
     lines = text.splitlines()
     claimed: set[int] = set()
@@ -244,7 +252,9 @@ def _of_text(name: str, text: str) -> tuple[Parts, list[UnclearOutput]]:
     left = [
         k for k, line in enumerate(lines, 1) if k not in claimed and is_remark(line) and not _DECORATION.fullmatch(line)
     ]
+    rows, records = printed_rows(name, lines)
+    pieces = [piece for piece in pieces if not any(one.place.line in piece.lines for one in records)]
     if not pieces:
-        return [], [_nothing(name, left[0] if left else None)]
+        return [], [replace(one, name=name) for one in records] or [_nothing(name, left[0] if left else None)], rows
     faults = [_rest(name, Place(name, line=left[0]), len(left))] if left else []
-    return _named(name, name, None, pieces), faults
+    return _named(name, name, None, pieces), faults + records, rows

@@ -13,6 +13,7 @@ from ...fields import Field
 from ...records import TableCoder, fields_of_table
 from ...rules import Policy
 from .found import FoundOutput, UnclearOutput
+from .microdata import RecordLookup, without_records
 from .read import OutputFiles
 
 __all__ = ["FileRecipes", "recipes_of_files"]
@@ -32,9 +33,11 @@ def recipes_of_files(
 ) -> FileRecipes:  # fmt: skip
     """Return the outputs of files over the columns of a table that they, or some `names`, are about; no output stops another.
 
-    Those that do not fit are judged by their printed numbers alone, by the rules of a `policy`: they may fail, and are not assessed otherwise.
+    Rows that are records of the table fail. Those that do not fit are judged by their printed numbers alone, by the rules of a `policy`: they may fail, and are not assessed otherwise.
     """
     policy = policy or Policy()
+    if files.printed:
+        files = without_records(files, RecordLookup(coder.table.to_arrow(), threshold=policy.threshold))
     words = {*names, *(word for one in files.found for word in one.facts.variables)}
     wanted = [name for name in coder.table.columns if name in words]
     fields = fields_of_table(coder, wanted or coder.table.columns[:1], declared=declared, threshold=threshold)

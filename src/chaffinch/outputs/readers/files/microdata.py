@@ -1,0 +1,339 @@
+"""Records among output files: rows that are people, not statistics, by their form or by the records that they are of.
+
+By form: what `list`, `head` and `residuals` print. By the records: columns and rows of the data, and as many rows as there are people. What is recognised fails;
+what is not may still be records, and is not assessed unless it is understood as something else.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .found import Place, UnclearOutput
+from .numbers import number_text
+from .printed_groups import STATISTICS
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from .read import OutputFiles
+
+__all__ = ["PrintedRows", "RecordLookup", "printed_rows", "without_printed_records", "without_records"]
+
+MIN_ROWS = 20
+"""Rows from which on it is no chance that they are as many as there are people."""
+MAX_ROWS = 5_000
+"""Rows of a table that are looked up among the records: the first ones."""
+MAX_GROUPING_LEVELS = 50
+"""Values of a column of numbers up to which it may be one of groups."""
+COVERED = 0.8
+"""Share of the groups of the data that a table of groups has, at least."""
+
+PROMPT = re.compile(r"\s{0,4}(?:>>>|>|\.|In \[\d+\]:)\s")
+_SUMMARY_INSIDE = r"(?!.*\b(?:table|summary|coef|coefficients|count|tally|aggregate|tapply|value_counts|groupby|describe)\b)"
+_R_VERBS = r"(?:head|tail|residuals|resid|rstandard|rstudent|fitted(?:\.values)?|predict|dput|cooks\.distance|hatvalues|slice\w*|sample_n|glimpse|str)"
+_COMMANDS = {
+    "`list`": re.compile(r"\s{0,4}\. ?(?:by\w* [^:]{1,200}: ?)?(?:list|lis|li|l)\b"),
+    "`head`, `residuals` or a like command": re.compile(
+        rf"\s{{0,4}}>\s?(?:print\()?{_SUMMARY_INSIDE}(?:{_R_VERBS}\(|[^#]*(?:%>%|\|>)\s*{_R_VERBS}\()"
+    ),
+    "`head`, `resid` or a like method": re.compile(
+        rf"\s{{0,4}}(?:>>>|In \[\d+\]:)\s?{_SUMMARY_INSIDE}.*\.(?:head|tail|sample|resid\w*|fittedvalues|to_string)\b"
+    ),
+}
+_FORMS = {
+    "a list of records, as Stata prints it": re.compile(r"\s{0,8}\d{1,9}\. \|.*\d"),
+    "the first values of a data frame, as R prints them": re.compile(r"'data\.frame':\s+\d+ obs\."),
+    "a list of records, as SAS prints it": re.compile(r"\s{0,8}Obs\s+[A-Za-z_]\w*(?:\s+[A-Za-z_]\w*)*\s*"),
+}
+_MISSING = ("", "na", "nan", ".", "<na>", "null", "nat")
+_INDEX = ("", "index", "unnamed: 0", "obs", "row", "rownames", "rowname", "x", "...1", "_n")
+
+
+@dataclass(frozen=True)
+class PrintedRows:
+    """Rows of a file as they stand, the header first if there is one; `n_values`: how many numbers a list has that is printed in several columns."""
+
+    file: str
+    sheet: str | None
+    lines: tuple[int, ...]
+    rows: tuple[tuple[str, ...], ...] = field(repr=False)
+    n_values: int | None = None
+
+    @property
+    def place(self) -> Place:
+        """Where they begin."""
+        return Place(self.file, self.sheet, self.lines[0])
+
+
+def printed_rows(file: str, lines: Sequence[str]) -> tuple[list[PrintedRows], list[UnclearOutput]]:
+    """Return the rows of a text, and what is records by its form."""
+    rows = [PrintedRows(file, None, tuple(numbers), tuple(tuple(line.split()) for line in block)) for numbers, block in _blocks(lines)]
+    for numbers, block in _blocks(lines):
+        if (count := _list_length(block)) > 1:
+            rows.append(PrintedRows(file, None, tuple(numbers), (), count))
+    listed = _listed_records(lines)
+    if listed is None:
+        return rows, []
+    line, words = listed
+    reason = f"It shows {words}: these are records, not statistics. Take them out of the file."
+    return rows, [UnclearOutput(f"{file} #records", Place(file, line=line), "", reason, verdict="fail")]
+
+
+def _blocks(lines: Sequence[str]) -> Iterator[tuple[list[int], list[str]]]:
+    """Lines that follow one another without an empty one or a command, with their numbers."""
+    numbers: list[int] = []
+    block: list[str] = []
+    for number, line in enumerate((*lines, ""), 1):
+        if line.strip() and not PROMPT.match(line):
+            numbers.append(number)
+            block.append(line)
+        elif block:
+            yield numbers, block
+            numbers, block = [], []
+
+
+def _listed_records(lines: Sequence[str]) -> tuple[int, str] | None:
+    """Return the first line at which records are listed, and by what; None where none are."""
+    for k, line in enumerate(lines):
+        for words, pattern in _FORMS.items():
+            if pattern.fullmatch(line) if "SAS" in words else pattern.match(line):
+                if "SAS" in words and not (k + 2 < len(lines) and any(re.match(r"\s*1\s+\S", after) for after in lines[k + 1 : k + 3])):
+                    continue
+                return k + 1, words
+        for words, pattern in _COMMANDS.items():
+            if not pattern.match(line):
+                continue
+            for after in lines[k + 1 :]:
+                if PROMPT.match(after):
+                    break
+                if re.search(r"\d", after):
+                    return k + 1, f"what {words} prints"
+    return None
+
+
+def _list_length(block: Sequence[str]) -> int:
+    """Return how many numbers a block lists without saying what they are: `[1] 0.2 -1.3`, one a line, with their row numbers or under them; 0 for others."""
+    tokens = [line.split() for line in block]
+    if all(re.fullmatch(r"\[\d+\]", row[0]) for row in tokens) and all(_is_plain(cell) for row in tokens for cell in row[1:]):
+        return sum(len(row) - 1 for row in tokens)
+    if len(tokens) > 1 and len(tokens) % 2 == 0:
+        pairs = list(zip(tokens[::2], tokens[1::2], strict=True))
+        if all(len(names) == len(values) and all(name.isdigit() for name in names) and all(map(_is_plain, values)) for names, values in pairs):
+            return sum(len(values) for _, values in pairs)
+    if length := re.search(r"\bLength: (\d{1,9}), dtype: ", block[-1]):
+        return int(length[1])
+    values = [row for row in tokens if len(row) in (1, 2) and _is_plain(row[-1]) and (len(row) == 1 or row[0].isdigit())]
+    return len(values) if len(values) >= len(tokens) - 2 else 0
+
+
+def _is_plain(cell: str) -> bool:
+    return re.fullmatch(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?|NA|NaN", cell) is not None
+
+
+def _canonical(value: Any) -> str:
+    """Return a value by what it means: 1, 1.0 and "1" are the same; a missing one is "na".
+
+    Examples
+    --------
+    >>> [_canonical(value) for value in (1, "1.00", True, " North", None, "NA")]
+    ['1', '1', 'true', 'north', 'na', 'na']
+    """
+    if value is None:
+        return "na"
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, int | float):
+        return "na" if value != value else format(float(value), ".10g")
+    text = str(value).strip()
+    if text.lower() in _MISSING:
+        return "na"
+    number = number_text(text) if any(sign.isdigit() for sign in text) else None
+    return format(float(number), ".10g") if number is not None else text.lower()
+
+
+class RecordLookup:
+    """The records behind outputs, to be looked up: which rows of a file are some of them."""
+
+    def __init__(self, table: pa.Table, *, threshold: int) -> None:
+        self.table, self.threshold, self.n_rows = table, threshold, table.num_rows
+        self.names = {name.lower(): name for name in table.column_names}
+        self._coded: dict[str, tuple[dict[str, int], NDArray[np.int64]]] = {}
+        self._combinations: dict[tuple[str, ...], tuple[NDArray[np.uint64], NDArray[np.int64]]] = {}
+
+    def codes(self, name: str) -> tuple[dict[str, int], NDArray[np.int64]]:
+        """Return the code of each value of a column, and the codes of the records."""
+        import pyarrow as pa
+
+        if name not in self._coded:
+            column = self.table.column(name).combine_chunks()
+            plain = column.dictionary_decode() if pa.types.is_dictionary(column.type) else column
+            coded = plain.dictionary_encode(null_encoding="encode")
+            known: dict[str, int] = {}
+            place = np.array([known.setdefault(_canonical(value), len(known)) for value in coded.dictionary.to_pylist()], dtype=np.int64)
+            self._coded[name] = known, place[np.asarray(coded.indices, dtype=np.int64)]
+        return self._coded[name]
+
+    def reason(self, printed: PrintedRows) -> str | None:
+        """Return why rows are records, in a sentence; None where they are not recognised."""
+        if printed.n_values is not None:
+            return self._as_many(printed.n_values)
+        header, body = printed.rows[0], [row for row in printed.rows[1:] if row]
+        shift = 0
+        if printed.sheet is None and body and len(body[0]) == len(header) + 1:  # text: row numbers have no name
+            shift = 1
+        body = [row for row in body[:MAX_ROWS] if len(row) == len(header) + shift]
+        if not body:
+            return None
+        columns = [[_canonical(row[k + shift]) for row in body] for k in range(len(header))]
+        names = [self.names.get(name.strip().lower()) for name in header]
+        kept = [k for k, name in enumerate(names) if name is not None or not _is_index(header[k], columns[k])]
+        named = {k: name for k in kept if (name := names[k]) is not None}
+        whole = len(named) == len(kept)
+        if len(set(named.values())) < len(named):
+            return None
+        if not self._is_grouped(named, columns):
+            if reason := self._by_name(named, columns, whole=whole):
+                return reason
+            if not whole and (reason := self._by_value(kept, named, columns, header)):
+                return reason
+            return self._as_many(len(printed.rows) - 1) or (self._as_many(len(printed.rows)) if not named else None)
+        return None
+
+    def _as_many(self, count: int) -> str | None:
+        if count == self.n_rows and count >= MIN_ROWS:
+            return "It has as many rows as there are people in the data: a row a person."
+        return None
+
+    def _by_name(self, named: dict[int, str], columns: Sequence[Sequence[str]], *, whole: bool) -> str | None:
+        if len(named) == 1 and whole and len(columns[next(iter(named))]) >= self.threshold:
+            ((k, name),) = named.items()
+            known = self.codes(name)[0]
+            if len(known) > MAX_GROUPING_LEVELS and np.mean([cell in known for cell in columns[k]]) >= 0.9:
+                return "It lists values of one column of the data, a row a person."
+        if len(named) < 2:
+            return None
+        present, rare = self._found(named, columns)
+        n_rows = len(present)
+        if whole and present.sum() >= max(1, n_rows / 2):
+            return "Its columns are columns of the data, and its rows are records of the data."
+        if whole and len(named) >= 3 and n_rows >= 3:
+            return "Its header is that of the data: a row a person."
+        if rare.sum() >= max(3, n_rows / 2):
+            return f"Its rows match records of the data that fewer than {self.threshold} people share."
+        return None
+
+    def _by_value(self, kept: Sequence[int], named: dict[int, str], columns: Sequence[Sequence[str]], header: Sequence[str]) -> str | None:
+        """The same for columns that have another name than in the data: by the values that they have."""
+        mapped = dict(named)
+        if len(kept) < 3 or len(columns[0]) < 5:
+            return None
+        for k in kept:
+            if k in mapped or header[k].strip().lower() in STATISTICS:
+                continue
+            candidates = [name for name in self.table.column_names if name not in mapped.values() and set(columns[k]) <= set(self.codes(name)[0])]
+            if len(candidates) == 1:
+                mapped[k] = candidates[0]
+        if len(mapped) < 3 or self._is_grouped(mapped, columns):
+            return None
+        _, rare = self._found(mapped, columns)
+        if rare.sum() >= max(5, 0.8 * len(rare)):
+            return f"Its rows match records of the data that fewer than {self.threshold} people share."
+        return None
+
+    def _distinct(self, names: tuple[str, ...]) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
+        """The combinations of values of some columns that occur, as hashes in order, and how many records have each."""
+        if names not in self._combinations:
+            keys = np.zeros(self.n_rows, dtype=np.uint64)
+            for name in names:
+                keys = _mixed(keys, self.codes(name)[1])
+            values, counts = np.unique(keys, return_counts=True)
+            self._combinations[names] = values, counts
+        return self._combinations[names]
+
+    def _found(self, mapped: dict[int, str], columns: Sequence[Sequence[str]]) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+        """Which rows of a file are records, and which of them fewer people than the threshold share."""
+        values, counts = self._distinct(tuple(mapped.values()))
+        wanted = np.zeros(len(columns[0]), dtype=np.uint64)
+        present = np.full(len(wanted), len(values) > 0)
+        for k, name in mapped.items():
+            known = self.codes(name)[0]
+            cells = np.array([known.get(cell, -1) for cell in columns[k]], dtype=np.int64)
+            present &= cells >= 0
+            wanted = _mixed(wanted, cells)
+        place = np.minimum(np.searchsorted(values, wanted), max(len(values) - 1, 0))
+        if len(values):
+            present &= values[place] == wanted
+        return present, present & (counts[place] < self.threshold) if len(values) else present
+
+    def _is_grouped(self, mapped: dict[int, str], columns: Sequence[Sequence[str]]) -> bool:
+        """Whether each row is a group: columns of few values, each combination once, and most of those that the data have."""
+        labels = {k: name for k, name in mapped.items() if len(self.codes(name)[0]) <= MAX_GROUPING_LEVELS}
+        for chosen in (labels, dict(list(labels.items())[:1])):  # all of them, or the first: others may be statistics
+            if not chosen:
+                return False
+            groups = list(zip(*(columns[k] for k in chosen), strict=True))
+            present, _ = self._found(chosen, columns)
+            if len(set(groups)) == len(groups) and present.sum() >= COVERED * len(self._distinct(tuple(chosen.values()))[0]):
+                return True
+        return False
+
+
+def _mixed(keys: NDArray[np.uint64], codes: NDArray[np.int64]) -> NDArray[np.uint64]:
+    """Hashes with one code more: two combinations that differ share one once in 2**64."""
+    with np.errstate(over="ignore"):
+        return np.asarray(keys * np.uint64(0x9E3779B97F4A7C15) + (codes + 1).astype(np.uint64), dtype=np.uint64)
+
+
+def _is_index(name: str, cells: Sequence[str]) -> bool:
+    """Whether a column numbers the rows."""
+    if name.strip().lower() not in _INDEX:
+        return False
+    return all(cell.isdigit() for cell in cells) and len(set(cells)) == len(cells)
+
+
+def without_records(files: OutputFiles, records: RecordLookup) -> OutputFiles:
+    """Return files with the verdict `fail` for each output whose rows are records of the data, also where it was understood as something else, or ignored."""
+    for printed in files.printed:
+        if (reason := records.reason(printed)) is not None:
+            files = _failed(files, printed, f"{reason} Take it out of the folder.")
+    return files
+
+
+def without_printed_records(files: OutputFiles) -> OutputFiles:
+    """Return files with the verdict `fail` for lists of as many numbers as the people of a fit in the folder: residuals, most likely."""
+    sizes = {one.facts.people for one in files.found if one.facts.people is not None and one.facts.people >= MIN_ROWS}
+    for printed in files.printed:
+        count = printed.n_values if printed.n_values is not None else len(printed.rows) - 1 if printed.rows and len(printed.rows[-1]) <= 2 else 0
+        understood = any(_holds(printed, one.place) for one in files.found)
+        if count in sizes and not understood:
+            files = _failed(files, printed, "It lists as many values as there are people behind another output: a row a person. Take it out of the folder.")
+    return files
+
+
+def _holds(printed: PrintedRows, place: Place) -> bool:
+    same = (place.file, place.sheet) == (printed.file, printed.sheet)
+    return same and place.line is not None and printed.lines[0] <= place.line <= printed.lines[-1]
+
+
+def _failed(files: OutputFiles, printed: PrintedRows, reason: str) -> OutputFiles:
+    """The files with a fail for some rows: in the place of the output that they are, or beside the others."""
+    names = [one.name for one in files.found if _holds(printed, one.place)]
+    names += [one.name for one in files.unclear if _holds(printed, one.place) and not one.name.endswith((" #rest", " #unread"))]
+    whole = printed.file if printed.sheet is None else f"{printed.file}::{printed.sheet}"
+    names = names or [name for name in (whole, printed.file) if name in files.names][:1] or [f"{printed.file} #records"]
+    failed = [
+        UnclearOutput(name, printed.place, "", reason, verdict="fail") for name in names if not any(one.name == name and one.verdict == "fail" for one in files.unclear)
+    ]
+    new = {one.name for one in failed}
+    return replace(
+        files,
+        found=tuple(one for one in files.found if one.name not in new),
+        unclear=(*(one for one in files.unclear if one.name not in new), *failed),
+        ignored=tuple(name for name in files.ignored if name not in new),
+    )
