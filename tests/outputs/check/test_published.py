@@ -61,3 +61,32 @@ def test_standard_errors_that_r_prints_are_those_of_the_data(change, same):
     }  # fmt: skip
     codes = fields.codes({name: table[name].tolist() for name in fields.names})
     assert compare_published(recipes_of([entry], fields), codes).consistent("low") is same
+
+
+def test_an_output_of_fewer_people_is_asked_about_not_called_wrong(fields, people):
+    """188 of 189 records may be a subset that the output does not name; other numbers of all records, more people or small counts are wrong."""
+    codes = people(189, 1)
+    kept = codes[np.argmax(codes[:, 4] == 0) + 1 :] if codes[0, 4] == 0 else codes[1:]
+    whole, some = (np.bincount(part[:, 4], minlength=3).tolist() for part in (codes, kept))
+    moved = [whole[0] - 1, whole[1] + 1, whole[2]]
+    entries = [
+        {"name": name, "kind": "table", "by": ["y"], "counts": counts}
+        for name, counts in (("some", some), ("moved", moved), ("more", [whole[0] + 1, *whole[1:]]), ("small", [3, *whole[1:]]))
+    ]
+    found = compare_published(recipes_of(entries, fields), codes)
+    assert found.subsets == ("some",)
+    assert found.differing == ("moved", "more", "small")
+    assert found.unseen["some"].startswith(f"Its n is {sum(some)} of about 190 records with its columns: a subset?")
+    assert "Fewer than 10 people are between the two" in found.unseen["some"]
+    half = [count // 2 for count in whole]
+    found = compare_published(recipes_of([{"name": "half", "kind": "table", "by": ["y"], "counts": half}], fields), codes)
+    assert "between the two" not in found.unseen["half"]
+
+
+def test_no_rule_vouches_for_an_output_of_some_of_the_records(check, fields, people):
+    codes = people(189, 1)
+    half = [count // 2 for count in np.bincount(codes[:, 4], minlength=3).tolist()]
+    found = check(recipes_of([{"name": "half", "kind": "table", "by": ["y"], "counts": half}], fields), codes, rules_only=True)
+    assert found.verdict.text == "rules only; not all outputs assessed; not all rules assessed"
+    assert [(row.output, row.rules, row.verdict) for row in found.summary] == [("half", "not assessed", "not assessed")]
+    assert not found.passed

@@ -22,6 +22,7 @@ from ..document import Outputs
 from ..fields import Fields
 from ..margins import KnownMargins
 from ..rules import Policy, RuleReport, check_rules
+from ..rules.check import not_assessed_by_any
 from ..rules.findings import statbarn_of
 from .ensembles import EnsembleMaker
 from .folds import FEWEST
@@ -72,6 +73,7 @@ def check_recipes(
     progress("rules", 0.0)
     published = compare_published(outputs.recipes, codes)
     rules = _rules(outputs, codes, policy)
+    rules = replace(rules, findings=(*rules.findings, *(not_assessed_by_any(outputs.recipes[name], published.unseen[name]) for name in published.subsets)))
 
     # 3. What they give away.
     measurement, left_out = (

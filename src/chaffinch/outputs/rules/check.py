@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from ..document import Outputs
     from ..kinds.base import OutputSpec
 
-__all__ = ["EVERY_RULE", "check_entries", "check_rules"]
+__all__ = ["EVERY_RULE", "check_entries", "check_rules", "not_assessed_by_any"]
 
 EVERY_RULE = "all rules"
 """What a finding names as its rule where an output could not be looked at by any."""
@@ -97,7 +97,7 @@ def _report(
             own[output.name] += households(output, mine, tallier.frame, codes, rules)
             tallies[output.name] = mine
         except InputError as error:  # of this output alone: the others are judged
-            own[output.name] = [_unlooked(output, str(error))]
+            own[output.name] = [not_assessed_by_any(output, str(error))]
         own[output.name] += weighted_counts(output, Frame(fields, len(codes)), rules)
     findings: list[Finding] = []
     before: dict[str, Sequence[OutputTally]] = {}
@@ -105,7 +105,7 @@ def _report(
         try:
             before[output.name] = tallies_of(output, fields, codes)
         except InputError as error:
-            findings.append(_unlooked(output, str(error)))
+            findings.append(not_assessed_by_any(output, str(error)))
     every = [one for some in (*tallies.values(), *before.values()) for one in some]
     # Of outputs none of which withholds a count nothing is asked that they say together.
     some_withheld = any(_withheld(some) for some in (*tallies.values(), *before.values()))
@@ -129,8 +129,8 @@ def _numbers_or_zero(column: str, fields: Fields, codes: Codes) -> Floats:
     return np.where(codes[:, fields.position(column)] < 0, 0.0, column_numbers(column, fields, np.maximum(codes, 0)))
 
 
-def _unlooked(output: OutputSpec, why: str) -> Finding:
-    """That nothing behind an output could be counted, so that no rule says anything of it."""
+def not_assessed_by_any(output: OutputSpec, why: str) -> Finding:
+    """Return that what is behind an output could not be counted, so that no rule vouches for it."""
     return finding(output.name, output.kind, EVERY_RULE, [output.name], of=1, good="", bad=why, status="not assessed")
 
 
