@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from chaffinch.report.naming import differences, letter, names_of_reports
+from chaffinch import BayesNet, Evolution
+from chaffinch.report.naming import ReportDifference, differences, letter, names_of_reports
 from chaffinch.report.page import report_of
 
 
@@ -37,3 +38,37 @@ def test_a_date_alone_is_a_difference_and_never_beside_others(study_of):
 
 def test_letters_do_not_end():
     assert [letter(i) for i in (0, 1, 25, 26, 27, 52)] == ["A", "B", "Z", "AA", "AB", "BA"]
+
+
+CHANGED = {
+    "parents": 2, "search": "greedy", "score": "pairwise", "protect": "together", "keep": ("age",), "require": (("age", "sex"),),
+    "forbid": (("age", "sex"),), "order": ("age", "sex"), "root": "age", "conditionals": "tables", "leaf": 30, "smoothing": 50.0, "penalty": 2.0,
+    "evolution": Evolution(generations=7), "draw": "systematic", "rows_per_person": 2, "neighbours": "replace-one",
+}  # fmt: skip
+ELSEWHERE = {"label", "sensitive", "network", "epsilon", "delta"}
+
+
+def test_every_setting_of_a_network_is_among_what_may_differ(study_of):
+    """Each setting changed alone is a difference, by its name; others are told by what was learnt and promised."""
+    assert set(CHANGED) | ELSEWHERE == set(BayesNet.setting_names())
+    study = study_of(3)
+    usual = report_of(study, title="", synthesis={"network": {"method": "bayesnet"}, "settings": BayesNet().plain_params()})
+    for name, value in CHANGED.items():
+        changed = BayesNet().set_params(**{name: value})
+        other = report_of(study, title="", synthesis={"network": {"method": "bayesnet"}, "settings": changed.plain_params()})
+        assert [one.what.split(".")[0] for one in differences([usual, other])][:1] == [name], name
+
+
+def test_a_setting_that_was_left_alone_is_the_default(study_of):
+    made_with = [BayesNet().plain_params(), BayesNet(root="age").plain_params()]
+    reports = [report_of(study_of(3), title="", synthesis={"network": {}, "settings": settings}) for settings in made_with]
+    assert differences(reports) == (ReportDifference("root", ("default", "age")),)
+    assert [made_with[0]["smoothing"], BayesNet(smoothing=50).plain_params()["smoothing"]] == [3.0, 50.0]
+
+
+def test_runs_and_titles_come_first(study_of):
+    study = study_of(3)
+    reports = [made(study, title="First"), made(study, title="Second", parents=5)]
+    assert names_of_reports(reports) == ("First: parents 3", "Second: parents 5")
+    assert names_of_reports(reports, ["run 2", "run 7"]) == ("run 2: parents 3", "run 7: parents 5")
+    assert names_of_reports([made(study), made(study)], ["run 2", "run 7"]) == ("run 2", "run 7")

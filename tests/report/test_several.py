@@ -37,12 +37,12 @@ def test_the_best_and_those_that_cannot_be_told_from_it(values, intervals, highe
 
 def test_three_reports_in_one(study_of, risk_of):
     found = compare_all(reports(study_of, risk_of))
-    assert found.names == ("parents 1, noise 1.0", "parents 2, noise 2.0", "parents 3, noise 4.0")
+    assert found.names == ("noise 1.0: parents 1", "noise 2.0: parents 2", "noise 4.0: parents 3")
     two = next(row for row in found.measures if row.id == "tvd_2")
     assert two.values == (0.034, 0.068, 0.136)
     assert two.nearest == ("A",)  # intervals are ten per cent either way
     assert [row[0] for row in found.picture.table.rows] == ["A", "B", "C"]
-    assert "B: parents 2, noise 2.0" in found.picture.note
+    assert "B: noise 2.0: parents 2" in found.picture.note
     plain = found.to_dict()
     assert json.loads(json.dumps(plain, allow_nan=False)) == plain
     assert plain["reports"] == {"A": found.names[0], "B": found.names[1], "C": found.names[2]}
@@ -51,7 +51,7 @@ def test_three_reports_in_one(study_of, risk_of):
     assert "3 reports compared" in page
     assert page.count('class="answer"') == 3
     assert "<strong>May leave.</strong>" in page
-    assert found.to_text().startswith("A: parents 1")
+    assert found.to_text().startswith("A: noise 1.0: parents 1")
 
 
 def test_other_settings_keep_numbers_apart(study_of):
@@ -73,3 +73,26 @@ def test_one_report_or_other_columns_are_refused(study_of):
         compare_all([study_of(3)])
     with pytest.raises(chaffinch.errors.InputError, match="only in C"):
         compare_all([study_of(3), study_of(3), study_of(4)])
+
+
+def test_tests_of_whole_records_are_compared_too(study_of, risk_of):
+    """The excess of one test is found in B alone: it comes first, and no sentence says that the tables are alike."""
+    told = []
+    for excess, p_family in ((0.01, 0.8), (0.154, 0.007), (0.02, 0.6)):
+        risk = risk_of(extras=False)
+        finding = {"test": "rare_combination", "value": 0.7, "holdout": 0.7 - excess, "excess": excess, "excess_interval": [excess - 0.05, excess + 0.05]}
+        risk["memorisation_tests"] = [{**finding, "p_value": p_family, "p_family": p_family, "lower_bound": excess - 0.1, "n_people": 300}]
+        told.append(report_of(study_of(6), title="", risk=risk))
+    found = compare_all(told, ["run 3", "run 5", "run 9"])
+    assert [name.split(":")[0] for name in found.names] == ["run 3", "run 5", "run 9"]
+    (test,) = found.tests
+    assert test.words == ("no excess found", "excess found", "no excess found")
+    assert found.answers[0].sentence == "A, C: no excess found. B: excess found."
+    text = found.to_text()
+    first = next(line for line in text.splitlines() if line.startswith("Rare combination"))
+    assert "+0.154, excess found" in first
+    page = found.to_html()
+    for words in ("excess found", "run 5", "Rare combination"):
+        assert words in page
+    assert "told apart" not in found.answers[0].sentence + " ".join(found.answers[0].notes)
+    assert found.to_dict()["tests"][0]["words"] == list(test.words)

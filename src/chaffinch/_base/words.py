@@ -6,7 +6,7 @@ import unicodedata
 from functools import lru_cache
 from typing import Any
 
-__all__ = ["NONE", "between", "fixed", "is_number", "number", "percent", "shown", "signed", "size_words", "width_of"]
+__all__ = ["NONE", "between", "count_noun", "fixed", "is_number", "number", "percent", "shown", "signed", "size_words", "width_of"]
 
 NONE = "–"
 MOST = 60
@@ -99,6 +99,17 @@ def between(interval: Any) -> str:
     if not isinstance(interval, list | tuple) or len(interval) != 2 or not all(map(is_number, interval)):
         return NONE
     return f"{number(interval[0])} to {number(interval[1])}"
+
+
+def count_noun(n: int, noun: str, nouns: str = "") -> str:
+    """Return a number of things with its noun, singular or plural; `nouns` where an s does not make it.
+
+    Examples
+    --------
+    >>> count_noun(1, "row"), count_noun(0, "row"), count_noun(1629, "row"), count_noun(2, "person", "people")
+    ('1 row', '0 rows', '1,629 rows', '2 people')
+    """
+    return f"{n:,} {noun if n == 1 else nouns or f'{noun}s'}"
 
 
 def shown(name: Any, most: int = MOST) -> str:

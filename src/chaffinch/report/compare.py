@@ -10,9 +10,11 @@ from typing import Any
 import numpy as np
 
 from .._base.errors import InputError, listed
-from .._base.words import number, shown
+from .._base.words import count_noun, number, shown
 from ..risk.attribution.attack import Attack
 from ..risk.attribution.result import RiskResult
+from ..risk.attribution.verdict import excess_found
+from ..risk.memorisation.finding import MemorisationFinding
 from ..stats.result import Result
 from ..utility.association import Association
 from ..utility.jensen_shannon import JensenShannon
@@ -24,7 +26,7 @@ from .heatmap import Matrices
 from .naming import differences, letter, names_of_reports
 from .promise import promise_notes, promise_rows
 from .result import ReportResult, as_report
-from .several import SeveralReports, compared_answers, leaving_of_all, several_reports
+from .several import SeveralReports, compared_answers, finding_word, leaving_of_all, several_reports
 from .tradeoff import tradeoff_of
 
 __all__ = ["Comparison", "compare", "compare_all"]
@@ -40,12 +42,15 @@ DECISIVE = frozenset(
 """Settings that decide what a number is a number of; others say how sure it is, or what was found on the way."""
 
 
-def compare_all(reports: Sequence[Comparable]) -> Comparison | SeveralReports:
-    """Return two results or more side by side: two as `compare` does, more with every measure and attack that they share."""
+def compare_all(reports: Sequence[Comparable], labels: Sequence[str] = ()) -> Comparison | SeveralReports:
+    """Return two results or more side by side: two as `compare` does, more with every measure, attack and test that they share.
+
+    `labels` say which run each report is of; unless given their titles do.
+    """
     if len(reports) < 2:
         raise InputError(f"A comparison needs two reports or more. Got {len(reports)}.")
     if len(reports) == 2:
-        return compare(*reports)
+        return _compare(as_report(reports[0], "A"), as_report(reports[1], "B"), labels)
     every = [as_report(one, letter(i)) for i, one in enumerate(reports)]
     first, *others = every
     apart: set[str] = set()
@@ -53,12 +58,12 @@ def compare_all(reports: Sequence[Comparable]) -> Comparison | SeveralReports:
     for i, other in enumerate(others, start=1):
         _check_columns(first, other, letter(i))
         one, two = first.utility or NO_UTILITY, other.utility or NO_UTILITY
-        settings = tuple(_settings(one, two))
+        settings = (*_settings(one, two), *_risk_settings(first, other))
         levels = _other_levels(first, other)
         apart |= {metric.id for metric in metrics_of(one.results)} if levels else {row.id for row in settings if row.matters}
         told = [*_notes(first, other, levels), *promise_notes(first.synthesis, other.synthesis), *map(setting_words, settings)]
         notes += [re.sub(r"\bB\b", letter(i), sentence) for sentence in told]
-    return several_reports(every, apart=frozenset(apart), notes=tuple(dict.fromkeys(notes)))
+    return several_reports(every, labels=labels, apart=frozenset(apart), notes=tuple(dict.fromkeys(notes)))
 
 
 def compare(a: Comparable, b: Comparable) -> Comparison:
@@ -72,17 +77,20 @@ def compare(a: Comparable, b: Comparable) -> Comparison:
     InputError
         If one of the two is something else, or their columns differ.
     """
-    first, second = as_report(a, "A"), as_report(b, "B")
+    return _compare(as_report(a, "A"), as_report(b, "B"))
+
+
+def _compare(first: ReportResult, second: ReportResult, labels: Sequence[str] = ()) -> Comparison:
     one, other = first.utility or NO_UTILITY, second.utility or NO_UTILITY
     _check_columns(first, second)
-    settings = tuple(_settings(one, other))
+    settings = (*_settings(one, other), *_risk_settings(first, second))
     levels = _other_levels(first, second)
     apart = {row.id for row in settings if row.matters}
     rows = tuple(_measures(one, other, apart, bool(levels)))
-    names = names_of_reports((first, second))
+    names = names_of_reports((first, second), labels)
     return Comparison(
         (names[0], names[1]), rows, _columns(one, other), _pairs(one, other), settings,
-        (*_notes(first, second, levels), *_unmatched(first, second)), tuple(_attacks(first, second)),
+        (*_notes(first, second, levels), *_unmatched(first, second)), tuple(_attacks(first, second)), tuple(_tests(first, second)),
         promise_rows(first.synthesis, second.synthesis), tuple(promise_notes(first.synthesis, second.synthesis)),
         differing=differences((first, second)), answers=compared_answers((first, second), names), leaving=leaving_of_all((first, second)),
         picture=tradeoff_of((first, second), names),
@@ -277,19 +285,60 @@ def _attack_row(a: Attack, b: Attack, apart: bool) -> AttackRow:
     return AttackRow(
         measure=a.measure, name=a.attacker.title, keys=a.keys, sensitive=a.sensitive, a=a.value, b=b.value,
         interval_a=intervals[0], interval_b=intervals[1], difference=_less(b.value, a.value), excess_a=a.excess, excess_b=b.excess,
-        safer=None if why else _better([a.value, b.value], intervals, "lower is safer"), why=why,
+        safer=None if why else _better([a.value, b.value], intervals, "lower is safer"), why=why, word_a=finding_word(a), word_b=finding_word(b),
     )  # fmt: skip
 
 
+def _by_test(report: ReportResult) -> dict[str, MemorisationFinding]:
+    return {} if report.risk is None else {test.test: test for test in report.risk.leading.memorisation_tests}
+
+
+def _tests(first: ReportResult, second: ReportResult) -> list[AttackRow]:
+    """Return the memorisation tests that both reports have, by how far their excesses are apart."""
+    one, other = _by_test(first), _by_test(second)
+    apart = _attack_settings(first) != _attack_settings(second)
+    rows = [_test_row(one[name], other[name], apart) for name in one if name in other]
+    return sorted(rows, key=lambda row: -abs(row.difference or 0.0))
+
+
+def _test_row(a: MemorisationFinding, b: MemorisationFinding, apart: bool) -> AttackRow:
+    missing = [
+        f"no excess in {side}: {shown((test.reason or 'no holdout').rstrip('.'), 200)}"
+        for side, test in zip("AB", (a, b), strict=True)
+        if test.excess is None
+    ]
+    why = "; ".join(missing) or ("other settings" if apart else "")
+    intervals = [test.excess_interval for test in (a, b)]
+    return AttackRow(
+        measure=a.test, name=a.about.title, keys=(), sensitive="", a=a.value, b=b.value, interval_a=intervals[0], interval_b=intervals[1],
+        difference=_less(b.excess, a.excess), excess_a=a.excess, excess_b=b.excess,
+        safer=None if why else _better([a.excess, b.excess], intervals, "lower is safer"), why=why, word_a=finding_word(a), word_b=finding_word(b),
+    )  # fmt: skip
+
+
+DECISIVE_OF_ATTACKS = ("numeric", "rare", "tolerance", "missing", "tau", "svm_rows")
+"""Settings that decide what the numbers of attacks are numbers of."""
+
+
 def _attack_settings(report: ReportResult) -> dict[str, Any]:
-    """Return the settings that decide what the numbers of attacks are numbers of."""
     settings = {} if report.risk is None else report.risk.about.settings
-    return {key: settings[key] for key in ("numeric", "tolerance", "missing", "tau", "svm_rows") if key in settings}
+    return {key: settings[key] for key in DECISIVE_OF_ATTACKS if key in settings}
+
+
+def _risk_settings(first: ReportResult, second: ReportResult) -> Iterator[SettingRow]:
+    """Yield the settings of attacks and tests that differ."""
+    if first.risk is None or second.risk is None:
+        return
+    one, other = ({"seed": risk.about.seed, **risk.about.settings} for risk in (first.risk, second.risk))
+    for key in dict.fromkeys([*one, *other]):
+        if one.get(key) != other.get(key):
+            yield SettingRow("risk", "Attacks and tests", key, one.get(key), other.get(key), key in DECISIVE_OF_ATTACKS)
 
 
 def _unmatched(first: ReportResult, second: ReportResult) -> Iterator[str]:
-    one, other = _by_attack(first), _by_attack(second)
-    for side, mine, theirs in (("A", one, other), ("B", other, one)):
-        only = len(mine.keys() - theirs.keys())
-        if only:
-            yield f"{only:,} attacks are in {side} only."
+    for what, every in (("attack", [_by_attack(first), _by_attack(second)]), ("test", [_by_test(first), _by_test(second)])):
+        for side, mine, theirs in (("A", *every), ("B", *reversed(every))):
+            if only := [key for key in mine if key not in theirs]:
+                found = sum(excess_found(mine[key]) for key in only)
+                more = f", {found:,} of them with an excess found" if found else ""
+                yield f"{count_noun(len(only), what)} {'is' if len(only) == 1 else 'are'} in {side} only{more}."

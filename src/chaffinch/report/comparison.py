@@ -10,11 +10,13 @@ from typing import Any
 from .._base.html import Leaving
 from .._base.plain import to_plain
 from .._base.text import text_table
-from .._base.words import between, fixed, number, shown, signed
+from .._base.words import between, count_noun, fixed, number, shown, signed
+from ..risk.attribution.verdict import FOUND, NO_VALUE, NONE_FOUND, UNKNOWN
 from .leaving import FROM_JSON
 from .naming import ReportDifference
 from .promise import PromiseLine
 from .sections import Block, Cell, Figure, Grid, Listing, PageAnswer, PageTable, Paragraph, Row, Section
+from .several import differing_blocks, excess_words, most_telling
 
 __all__ = ["HEAD", "AttackRow", "ColumnChange", "Comparison", "MeasureRow", "PairChange", "SettingRow", "setting_words"]
 
@@ -40,7 +42,11 @@ class MeasureRow:
 
 @dataclass(frozen=True, kw_only=True)
 class AttackRow:
-    """An attack on both tables: values, intervals, excesses, the difference B less A, and which is safer; `why` says why none is."""
+    """An attack on both tables, or a memorisation test of both: values, excesses, the difference B less A, and which is safer; `why` says why none is.
+
+    A test has no keys and no sensitive column; its intervals are of the excess, by which it is compared, and so is the difference. `word_a` and `word_b` say whether
+    an excess was found, over all attacks and tests of the report together.
+    """
 
     measure: str
     name: str
@@ -55,6 +61,13 @@ class AttackRow:
     excess_b: float | None
     safer: str | None
     why: str
+    word_a: str = ""
+    word_b: str = ""
+
+    @property
+    def found(self) -> bool:
+        """Whether an excess was found in one of the two."""
+        return FOUND in (self.word_a, self.word_b)
 
 
 @dataclass(frozen=True)
@@ -107,8 +120,10 @@ class Comparison:
     notes
         What to know before reading on.
     attacks
-        For each attack that both reports have both values, intervals and excesses, the difference B less A, and which is `safer`, in the
-        words of `measures`.
+        For each attack that both reports have both values, intervals and excesses, whether an excess was found in each, the difference B less A, and which
+        is `safer`, in the words of `measures`.
+    tests
+        The same for each memorisation test that both reports have.
     promises
         What is promised in A and in B, row by row in words; none where neither table came with an account of privacy.
     promise_notes
@@ -126,6 +141,7 @@ class Comparison:
     settings: tuple[SettingRow, ...]
     notes: tuple[str, ...]
     attacks: tuple[AttackRow, ...] = ()
+    tests: tuple[AttackRow, ...] = ()
     promises: tuple[PromiseLine, ...] = ()
     promise_notes: tuple[str, ...] = ()
     differing: tuple[ReportDifference, ...] = ()
@@ -142,7 +158,7 @@ class Comparison:
             "B": self.names[1],
             **{
                 key: [_plain(row) for row in getattr(self, key)]
-                for key in ("measures", "columns", "pairs", "settings", "attacks", "promises")
+                for key in ("measures", "columns", "pairs", "settings", "attacks", "tests", "promises")
             },
             "differing": to_plain(self.differing),
             "notes": list(self.notes),
@@ -174,13 +190,20 @@ class Comparison:
         if self.pairs:
             rows = [(_pair(r), fixed(r.a), fixed(r.b), signed(r.change)) for r in self.pairs[:5]]
             parts.append(text_table(("pairs that changed most (phi_k off by)", "A", "B", "B less A"), rows))
-        if self.attacks:
-            found = [_attack(row) for row in self.attacks[:MOST_SAID]]
-            parts.append(
-                text_table(("attacks that differ most", "keys", "sensitive", "A", "B", "B less A", "safer"), found)
-            )
+        parts += ["\n".join((f"{part.question} {part.sentence}", *(f"- {note}" for note in part.notes))) for part in self.answers[:1]]
+        if self.findings:
+            found = [_attack(row) for row in most_telling(self.findings, MOST_SAID)]
+            head = ("attacks and tests", "on", "A", "excess A", "B", "excess B", "B less A", "safer")
+            parts.append(text_table(head, found))
+            if len(found) < len(self.findings):
+                parts.append(f"{len(found)} of {len(self.findings):,} attacks and tests: all with an excess found, then those that differ most. All: --html PAGE or --json FILE.")
         said = [*self.notes, *map(setting_words, self.settings)]
         return "\n\n".join(parts + (["\n".join(f"- {line}" for line in said)] if said else []))
+
+    @property
+    def findings(self) -> tuple[AttackRow, ...]:
+        """All attacks and tests of both: those with an excess found in one of the two first, then those that differ most."""
+        return tuple(sorted((*self.attacks, *self.tests), key=lambda row: (not row.found, -abs(row.difference or 0.0))))
 
     def to_html(self) -> str:
         """Return the comparison as one HTML file."""
@@ -199,9 +222,7 @@ class Comparison:
 
     def sections(self) -> Iterator[Section]:
         """Yield the comparison as sections of a page."""
-        if self.differing:
-            differing = tuple((one.what, *one.values) for one in self.differing)
-            yield Section("differing", "What differs between them", (PageTable("What differs", ("What", "A", "B"), differing),))
+        yield Section("differing", "What differs between them", tuple(differing_blocks(self.names, self.differing)))
         if self.picture is not None:
             yield Section("tradeoff", "Risk beside worth", (self.picture,))
         if self.promises:
@@ -216,9 +237,9 @@ class Comparison:
             for cells, row in zip(self.rows(), self.measures, strict=True)
         )
         caption = "Each measure of both tables"
-        blocks: list[Block] = [Paragraph(_tally(self.measures), "lead")] if self.measures or not self.attacks else []
+        blocks: list[Block] = [Paragraph(_tally(self.measures), "lead")] if self.measures or not self.findings else []
         blocks += [Listing(self.notes)] if self.notes else []
-        if rows or not self.attacks:
+        if rows or not self.findings:
             blocks.append(PageTable(caption, head, rows, numbers, frozenset({0, 6}), cards=True))
         if blocks:
             yield Section("compared", "Measure by measure", tuple(blocks))
@@ -235,8 +256,8 @@ class Comparison:
             changed.append(PageTable("How far phi_k is off, pairs that changed most", head, cells, frozenset({1, 2, 3})))
         if changed:
             yield Section("changed", "Where they differ most", (Grid(tuple(changed)),))
-        if self.attacks:
-            yield Section("attacks", "What they give away", tuple(_attack_blocks(self.attacks)))
+        if self.findings:
+            yield Section("attacks", "What they give away", tuple(_attack_blocks(self.findings)))
         if self.settings:
             yield Section("settings", "Settings that differ", (Listing(tuple(map(setting_words, self.settings))),))
 
@@ -265,28 +286,26 @@ def _tally(rows: Sequence[MeasureRow]) -> str:
 
 def _attack(row: AttackRow) -> tuple[str, ...]:
     keys = ", ".join(shown(name, 32) for name in row.keys[:8])
-    safer = f"not comparable: {row.why}" if row.safer is None else row.safer
-    return row.name, keys, shown(row.sensitive, 40), fixed(row.a), fixed(row.b), signed(row.difference), safer
+    on = f"{shown(row.sensitive, 40)}, knowing {keys}" if row.keys else "whole records"
+    sides = [(number(value), excess_words(word, excess)) for value, word, excess in ((row.a, row.word_a, row.excess_a), (row.b, row.word_b, row.excess_b))]
+    safer = f"not comparable: {row.why}" if row.safer is None else row.safer.replace("cannot be told apart", "intervals overlap")
+    return row.name, on, *sides[0], *sides[1], signed(row.difference), safer
 
 
 def _attack_blocks(rows: Sequence[AttackRow]) -> Iterator[Block]:
-    words = ("A", "B", "equal", "cannot be told apart", None)
-    said = {"A": "safer in A", "B": "safer in B", None: "not comparable"}
-    counts = {word: sum(row.safer == word for row in rows) for word in words}
-    told = ", ".join(f"{count:,} {said.get(word, word)}" for word, count in counts.items() if count)
-    yield Paragraph(f"Of {len(rows):,} attacks in both: {told}. Lower is safer.", "lead")
-    some = rows[:MOST_SHOWN]
-    cells: tuple[Row, ...] = tuple(
-        (
-            Cell(found[0], f"{found[2]}, knowing {found[1]}"), *found[3:6], signed(row.excess_a), signed(row.excess_b), found[6],
-        )
-        for row, found in zip(some, map(_attack, some), strict=True)
-    )  # fmt: skip
-    head = ("Attack", "A", "B", "B less A", "Excess A", "Excess B", "Safer")
-    of = f", the {len(some)} that differ most of {len(rows):,}" if len(some) < len(rows) else ""
+    for side in "AB":
+        words = [getattr(row, f"word_{side.lower()}") for row in rows]
+        counts = {word: words.count(word) for word in (FOUND, NONE_FOUND, UNKNOWN, NO_VALUE) if word in words}
+        told = ", ".join(f"{word} by {count:,}" for word, count in counts.items())
+        yield Paragraph(f"{side}: of {count_noun(len(rows), 'attack or test', 'attacks and tests')} in both, {told}.", "lead")
+    some = most_telling(rows, MOST_SHOWN)
+    cells: tuple[Row, ...] = tuple((Cell(*found[:2]), *found[2:]) for found in map(_attack, some))
+    head = ("Attack or test", "A", "Excess A", "B", "Excess B", "B less A", "Safer")
+    of = f", {len(some)} of {len(rows):,}: all with an excess found, then those that differ most" if len(some) < len(rows) else ""
     yield PageTable(
-        f"Each attack on both tables{of}", head, cells, frozenset({1, 2, 3, 4, 5}), frozenset({0, 6}), cards=True
+        f"Each attack and test of both tables{of}", head, cells, frozenset({1, 2, 3, 4, 5}), frozenset({0, 6}), cards=True
     )
+    yield Paragraph("Lower is safer. Tests are compared by their excess, attacks by how often they are right.", "note")
 
 
 def setting_words(row: SettingRow) -> str:

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol, TypeVar
 
 from .._base.html import Leaving
 from .._base.plain import to_plain
 from .._base.text import text_table
-from .._base.words import between, fixed, number, shown
-from ..risk.attribution.verdict import keys_words, worse
+from .._base.words import between, number, shown, signed
+from ..risk.attribution.attack import Attack
+from ..risk.attribution.verdict import FOUND, NO_VALUE, NONE_FOUND, UNKNOWN, excess_found, keys_words, worse
+from ..risk.memorisation.finding import MemorisationFinding
 from ..utility.metric import METRICS, Metric
 from ..utility.verdict import metrics_of
 from .decision import GIVES_AWAY, GOOD_FOR, NOT_TESTED, DecisionFigure, TestedLine
@@ -22,10 +24,18 @@ from .result import ReportResult
 from .sections import Block, Cell, Figure, Listing, PageAnswer, PageTable, Paragraph, Row, Section
 from .tradeoff import headline_step, shared_attack, tradeoff_of
 
-__all__ = ["SeveralReports", "SharedAttack", "SharedMeasure", "compared_answers", "leaving_of_all", "several_reports"]
+__all__ = ["SeveralReports", "SharedAttack", "SharedMeasure", "compared_answers", "differing_blocks", "excess_words", "finding_word", "leaving_of_all", "most_telling", "several_reports"]
 
 UNCOVERED = Leaving(False, "A table that it compares carries a promise of privacy, and the figures on it are not covered by that.")
 MOST_ATTACKS = 40
+
+
+class _Finding(Protocol):
+    @property
+    def found(self) -> bool: ...
+
+
+T = TypeVar("T", bound=_Finding)
 
 
 @dataclass(frozen=True)
@@ -42,7 +52,10 @@ class SharedMeasure:
 
 @dataclass(frozen=True)
 class SharedAttack:
-    """An attack in all reports: values, intervals, excesses, and the letters of those that none is told to be safer than."""
+    """An attack or a memorisation test in all reports: values, intervals, excesses, whether each was found, and the letters of those that none is shown to be safer than.
+
+    A test has no keys and no sensitive column. Attacks are ranked by their values, tests by their excesses; the intervals are of what ranks them.
+    """
 
     measure: str
     keys: tuple[str, ...]
@@ -51,6 +64,12 @@ class SharedAttack:
     intervals: tuple[tuple[float, float] | None, ...]
     excesses: tuple[float | None, ...]
     safest: tuple[str, ...]
+    words: tuple[str, ...] = ()
+
+    @property
+    def found(self) -> bool:
+        """Whether an excess was found in any of the reports."""
+        return FOUND in self.words
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -62,13 +81,14 @@ class SeveralReports:
     measures: tuple[SharedMeasure, ...]
     attacks: tuple[SharedAttack, ...]
     notes: tuple[str, ...]
+    tests: tuple[SharedAttack, ...] = ()
     picture: Figure | None = None
     answers: tuple[PageAnswer, ...] = ()
     leaving: Leaving = FROM_JSON
 
     def to_dict(self) -> dict[str, Any]:
         """Return the comparison as plain data: `chaffinch-comparison`, version 2 for more than two reports."""
-        parts = ("differing", "measures", "attacks", "notes")
+        parts = ("differing", "measures", "attacks", "tests", "notes")
         return {
             "format": "chaffinch-comparison", "version": 2, "reports": dict(zip(self.letters, self.names, strict=True)),
             **{name: to_plain(getattr(self, name)) for name in parts},
@@ -84,8 +104,9 @@ class SeveralReports:
         parts = ["\n".join(f"{one}: {name}" for one, name in zip(self.letters, self.names, strict=True))]
         rows = [(row.measure, *map(number, row.values), _letters(row.nearest, self.letters)) for row in self.measures]
         parts += [text_table(("measure", *self.letters, "nearest"), rows)] if rows else []
-        found = [(_words(row), *map(fixed, row.values), _letters(row.safest, self.letters)) for row in self.attacks[:5]]
-        parts += [text_table(("attacks that differ most", *self.letters, "safest"), found)] if found else []
+        parts += ["\n".join((f"{part.question} {part.sentence}", *(f"- {note}" for note in part.notes))) for part in self.answers[:1]]
+        found = [(_words(row), *(f"{number(v)}, {told}" for v, told in zip(row.values, _findings(row), strict=True)), _letters(row.safest, self.letters)) for row in most_telling((*self.attacks, *self.tests))]
+        parts += [text_table(("attacks and tests", *self.letters, "safest"), found)] if found else []
         return "\n\n".join([*parts, *(["\n".join(f"- {note}" for note in self.notes)] if self.notes else [])])
 
     def to_html(self) -> str:
@@ -97,12 +118,7 @@ class SeveralReports:
 
     def sections(self) -> Iterator[Section]:
         """Yield the comparison as sections of a page."""
-        blocks: list[Block] = []
-        if self.differing:
-            rows: tuple[Row, ...] = tuple((one.what, *one.values) for one in self.differing)
-            blocks.append(PageTable("What differs", ("What", *self.letters), rows))
-        else:
-            blocks.append(Paragraph("Nothing that the reports tell of how the tables were made differs."))
+        blocks = differing_blocks(self.names, self.differing)
         yield Section("differing", "What differs between them", (*blocks, *([Listing(self.notes)] if self.notes else [])))
         if self.picture is not None:
             yield Section("tradeoff", "Risk beside worth", (self.picture,))
@@ -113,16 +129,44 @@ class SeveralReports:
                 for row in self.measures
             )  # fmt: skip
             yield Section("compared", "Measure by measure", (PageTable("Each measure of every table", ("Measure", *self.letters, "Nearest"), cells, places, cards=True),))
-        if self.attacks:
+        every = (*self.attacks, *self.tests)
+        if every:
+            some = most_telling(every, MOST_ATTACKS)
             found: tuple[Row, ...] = tuple(
-                (Cell(*_attack_words(row)), *(_cell(v, i) for v, i in zip(row.values, row.intervals, strict=True)), _letters(row.safest, self.letters))
-                for row in self.attacks[:MOST_ATTACKS]
+                (Cell(*_attack_words(row)), *(Cell(number(v), finding) for v, finding in zip(row.values, _findings(row), strict=True)), _letters(row.safest, self.letters))
+                for row in some
             )  # fmt: skip
-            yield Section("attacks", "What they give away", (PageTable("Each attack on every table, those that differ most first", ("Attack", *self.letters, "Safest"), found, places, cards=True),))
+            of = "" if len(some) == len(every) else f", {len(some)} of {len(every):,}"
+            caption = f"Each attack and test of every table{of}, those with an excess found first"
+            yield Section("attacks", "What they give away", (PageTable(caption, ("Attack or test", *self.letters, "Safest"), found, places, cards=True),))
+
+
+def differing_blocks(names: Sequence[str], differing: Sequence[ReportDifference]) -> list[Block]:
+    """Return which report each letter is, and what differs between them; a sentence where nothing does."""
+    letters = [letter(i) for i in range(len(names))]
+    rows: tuple[Row, ...] = (("report", *names), *((one.what, *one.values) for one in differing))
+    table = PageTable("What differs", ("What", *letters), rows)
+    return [table] if differing else [table, Paragraph("Nothing else that the reports say of how the tables were made differs.")]
+
+
+def most_telling(rows: Sequence[T], many: int = 5) -> list[T]:
+    """Return all rows in which an excess was found, and of the others as many as fill up `many`."""
+    found = [row for row in rows if row.found]
+    return [*found, *[row for row in rows if not row.found][: max(many - len(found), 0)]]
+
+
+def excess_words(word: str, excess: float | None) -> str:
+    """Return whether an excess was found, with the excess where it is stated."""
+    return word if excess is None else f"{signed(excess)}, {word}"
+
+
+def _findings(row: SharedAttack) -> list[str]:
+    """What an attack or a test found in each report: the value, and the excess with the word for it."""
+    return [excess_words(word, excess) for excess, word in zip(row.excesses, row.words, strict=True)]
 
 
 def _letters(some: Sequence[str], every: Sequence[str]) -> str:
-    return "not told apart" if len(some) == len(every) else ", ".join(some) or "not comparable"
+    return "intervals overlap" if len(some) == len(every) else ", ".join(some) or "not comparable"
 
 
 def _cell(value: float | None, interval: tuple[float, float] | None) -> Cell:
@@ -131,7 +175,10 @@ def _cell(value: float | None, interval: tuple[float, float] | None) -> Cell:
 
 def _attack_words(row: SharedAttack) -> tuple[str, str]:
     from ..risk.attribution.attacker import attacker_of
+    from ..risk.memorisation.protocol import memorisation_test_of
 
+    if not row.keys:
+        return memorisation_test_of(row.measure).title, "test of whole records"
     return attacker_of(row.measure).title, f"{shown(row.sensitive, 40)}, knowing {keys_words(row.keys)}"
 
 
@@ -151,12 +198,14 @@ def _best(values: Sequence[float | None], intervals: Sequence[tuple[float, float
     return tuple(letter(i) for i in overlapping)
 
 
-def several_reports(reports: Sequence[ReportResult], *, apart: frozenset[str] = frozenset(), notes: Sequence[str] = ()) -> SeveralReports:
-    """Return reports side by side; `apart` are ids of measures whose numbers cannot be compared, `notes` why."""
-    names = names_of_reports(reports)
+def several_reports(
+    reports: Sequence[ReportResult], *, labels: Sequence[str] = (), apart: frozenset[str] = frozenset(), notes: Sequence[str] = ()
+) -> SeveralReports:
+    """Return reports side by side; `labels` say which run each is of, `apart` are ids of measures whose numbers cannot be compared, `notes` why."""
+    names = names_of_reports(reports, labels)
     measures = [_measure(metric, reports, apart) for metric in _metrics(reports)]
     return SeveralReports(
-        names=names, differing=differences(reports), measures=tuple(measures), attacks=tuple(_attacks(reports)), notes=tuple(notes),
+        names=names, differing=differences(reports), measures=tuple(measures), attacks=tuple(_attacks(reports)), tests=tuple(_tests(reports)), notes=tuple(notes),
         picture=tradeoff_of(reports, names), answers=compared_answers(reports, names), leaving=leaving_of_all(reports),
     )  # fmt: skip
 
@@ -186,13 +235,35 @@ def _attacks(reports: Sequence[ReportResult]) -> list[SharedAttack]:
             continue
         some = [one[key] for one in every]
         values, intervals = tuple(one.value for one in some), tuple(one.interval for one in some)
-        rows.append(SharedAttack(first.measure, first.keys, first.sensitive, values, intervals, tuple(one.excess for one in some), _best(values, intervals, higher=False)))
+        rows.append(SharedAttack(first.measure, first.keys, first.sensitive, values, intervals, tuple(one.excess for one in some), _best(values, intervals, higher=False), tuple(map(finding_word, some))))
 
     def spread(row: SharedAttack) -> float:
         known = [value for value in row.values if value is not None]
         return -(max(known) - min(known)) if len(known) > 1 else 0.0
 
     return sorted(rows, key=spread)
+
+
+def _tests(reports: Sequence[ReportResult]) -> list[SharedAttack]:
+    every = [{one.test: one for one in (() if report.risk is None else report.risk.leading.memorisation_tests)} for report in reports]
+    rows = []
+    for name in every[0] if every else ():
+        if not all(name in tests for tests in every):
+            continue
+        some = [tests[name] for tests in every]
+        excesses, intervals = tuple(one.excess for one in some), tuple(one.excess_interval for one in some)
+        values = tuple(one.value for one in some)
+        rows.append(SharedAttack(name, (), "", values, intervals, excesses, _best(excesses, intervals, higher=False), tuple(map(finding_word, some))))
+    return rows
+
+
+def finding_word(finding: Attack | MemorisationFinding) -> str:
+    """Return whether an excess was found by an attack or a test, over all of them together; not known without people who are not in the data."""
+    if excess_found(finding):
+        return FOUND
+    if finding.p_family is not None:
+        return NONE_FOUND
+    return NO_VALUE if finding.value is None else UNKNOWN
 
 
 # The head, for two reports and for more.
@@ -206,15 +277,25 @@ def compared_answers(reports: Sequence[ReportResult], names: Sequence[str]) -> t
 
 
 def _away(reports: Sequence[ReportResult], labels: Sequence[str]) -> PageAnswer:
+    """What each report says of all its attacks and tests, and the one attack that all share as a picture: never the latter alone."""
+    from .answers import gives_away
+
+    each = [gives_away(report) for report in reports]
+    words = [part.word or "not known" for part in each]
+    if set(words) == {"not assessed"}:
+        return PageAnswer(GIVES_AWAY, "Not compared: no report has an attack or a test.", word="not assessed")
+    told = " ".join(f"{', '.join(letter(i) for i, one in enumerate(words) if one == word)}: {word}." for word in dict.fromkeys(words))
+    notes = [f"{letter(i)}: {part.sentence}" for i, part in enumerate(each)]
     attacks = shared_attack(reports)
     if attacks is None:
-        return PageAnswer(GIVES_AWAY, "Not compared: the reports share no attack that has a value in each of them.", word="not assessed")
+        nothing = "The reports share no attack that has a value in each of them."
+        return PageAnswer(GIVES_AWAY, told, notes=(*notes, nothing))
     best = _best([one.value for one in attacks], [one.interval for one in attacks], higher=False)
     first = max(attacks, key=worse)
     figures = [DecisionFigure(label, one.value or 0.0, one.interval) for label, one in zip(labels, attacks, strict=True)]
-    told = f"By {shown(first.title, 60)} on {shown(first.sensitive, 40)} knowing {keys_words(first.keys, most=4)}, "
-    told += "the tables cannot be told apart." if len(best) == len(reports) else f"the least is told by {' and '.join(best)}."
-    return PageAnswer(GIVES_AWAY, told, dots_picture("box-1", GIVES_AWAY, figures), ("Lower is safer. The attack that tells most in any of them.",))
+    shared = f"{shown(first.title, 60)} on {shown(first.sensitive, 40)} knowing {keys_words(first.keys, most=4)}, the attack that is right most often in any of them: "
+    shared += "the 95 % intervals overlap." if len(best) == len(reports) else f"lowest in {' and '.join(best)}."
+    return PageAnswer(GIVES_AWAY, told, dots_picture("box-1", GIVES_AWAY, figures), (*notes, shared))
 
 
 def _good(reports: Sequence[ReportResult], labels: Sequence[str]) -> PageAnswer:
@@ -223,7 +304,7 @@ def _good(reports: Sequence[ReportResult], labels: Sequence[str]) -> PageAnswer:
     if len(known) < len(reports) or len({step[0].id for step in known}) > 1:
         return PageAnswer(GOOD_FOR, "Not compared: the reports share no headline measure that has a scale in each of them.", word="not assessed")
     best = _best([step[1] for step in known], [step[2] for step in known], higher=True)
-    told = "the tables cannot be told apart" if len(best) == len(reports) else f"{' and '.join(best)} {'come' if len(best) > 1 else 'comes'} nearest"
+    told = "the 95 % intervals overlap" if len(best) == len(reports) else f"{' and '.join(best)} {'come' if len(best) > 1 else 'comes'} nearest"
     figures = [DecisionFigure(label, step[1], step[2]) for label, step in zip(labels, known, strict=True)]
     sentence = f"By {known[0][0].measure}, from independent columns to the best that can be had, {told}."
     return PageAnswer(GOOD_FOR, sentence, bars_picture("box-2", GOOD_FOR, figures, ("independent columns", "the best that can be had")))

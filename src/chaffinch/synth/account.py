@@ -52,7 +52,8 @@ class SynthesisAccount:
     """What was made, of what, how, and, without a promise, how long it took.
 
     `network` is what the model writes of itself, and `model` what of it is read. `rows_equal_to_an_original` is the share of such rows,
-    one for each copy where there are several; None with a promise, which does not cover it. `rows_looked_up`: how many drawn rows it is of,
+    one for each copy where there are several; None with a promise, which does not cover it. `settings`: what the synthesiser was told, by dotted names, and
+    how the original was read. `rows_looked_up`: how many drawn rows it is of,
     where the original has so many rows that a fixed slice of all possible rows stands for them; None: of all.
     """
 
@@ -64,6 +65,7 @@ class SynthesisAccount:
     copies: int = 1
     rows_equal_to_an_original: float | tuple[float, ...] | None = None
     rows_looked_up: int | None = None
+    settings: Mapping[str, Any] = field(default_factory=dict)
     run: Mapping[str, Any] = field(default_factory=dict, compare=False)
 
     @cached_property

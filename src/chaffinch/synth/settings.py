@@ -6,10 +6,12 @@ Adding one is one file: a frozen dataclass of `Settings` with a `fit`, a `Fitted
 
 from __future__ import annotations
 
-from dataclasses import MISSING, dataclass, fields, replace
+from collections.abc import Iterator, Mapping
+from dataclasses import MISSING, dataclass, fields, is_dataclass, replace
 from typing import Any, ClassVar, Literal, Self, get_args, get_type_hints
 
 from .._base.errors import InputError, listed, unknown_name
+from .._base.plain import to_plain
 from .._base.progress import Progress, silent
 from .._base.registry import Registry
 from .._base.seeds import Seed
@@ -139,6 +141,13 @@ class Settings:
         """Return the settings by name, as scikit-learn's estimators do."""
         return {name: getattr(self, name) for name in self.setting_names()}
 
+    def plain_params(self) -> dict[str, Any]:
+        """Return the settings as a report keeps them, by dotted names: words, numbers and lists of them; what is None is left out.
+
+        Parts that are neither, such as a generator or a given network, are their type's name.
+        """
+        return dict(_plain_params(self.get_params(), ""))
+
     def set_params(self, **settings: Any) -> Self:
         """Return settings with some of them changed: these are frozen."""
         for name in settings:
@@ -236,6 +245,23 @@ def method_words(*, private: bool = False) -> list[str]:
 def _without(promise: str) -> str:
     """The first method that does not insist on a promise, or on none."""
     return next((kind.name for kind in SYNTHESISERS if kind.promise != promise), "another")
+
+
+def _plain_params(settings: Mapping[str, Any], before: str) -> Iterator[tuple[str, Any]]:
+    for name, value in settings.items():
+        if isinstance(value, Settings):
+            yield f"{before}{name}", value.name
+            yield from _plain_params(value.plain_params(), f"{before}{name}.")
+        elif is_dataclass(value) and not isinstance(value, type):
+            parts = {field.name: getattr(value, field.name) for field in fields(value)}
+            listable = all(isinstance(part, str | int | float | None) for part in parts.values())
+            yield from _plain_params(parts, f"{before}{name}.") if listable else [(f"{before}{name}", type(value).__name__)]
+        elif isinstance(value, str | int | float):
+            yield f"{before}{name}", value
+        elif isinstance(value, list | tuple | set | frozenset):
+            yield f"{before}{name}", [part if isinstance(part, str | int | float) else str(to_plain(part)) for part in value]
+        elif value is not None:
+            yield f"{before}{name}", type(value).__name__
 
 
 def _default(field: Any) -> Any:

@@ -250,5 +250,5 @@ def _account(
         notes = [*notes, AccountNote("", "equal rows", NOT_COMPARED)]
     return SynthesisAccount(
         rows=rows, columns=tuple(column.name for column in model.schema if column.written), seed=run.seed, network=model.to_dict(), notes=tuple(notes),
-        copies=settings.copies, run={} if settings.private else {"engine": "spark", "seconds": {step: round(value, 6) for step, value in seconds.items()}},
+        copies=settings.copies, settings=settings.to_plain(), run={} if settings.private else {"engine": "spark", "seconds": {step: round(value, 6) for step, value in seconds.items()}},
     )  # fmt: skip

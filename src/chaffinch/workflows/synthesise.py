@@ -140,6 +140,14 @@ class SynthesisSettings:
         return self.synthesiser.private
 
 
+    def to_plain(self) -> dict[str, Any]:
+        """Return what the synthesiser is told and how the original is read, as a report keeps it to be compared with others."""
+        told = {"keep": list(self.keep), "person": self.person, "order": self.order, "weight": self.weight, "rows": self.rows}
+        read_as = {"rare": self.reading.rare, "threshold": self.reading.threshold, "personal": dict(self.reading.personal)}
+        given = {name: value for name, value in (told | read_as).items() if value}
+        return {**self.synthesiser.plain_params(), **given}
+
+
 def synthesiser_for(settings: Settings, schema: Schema) -> Settings:
     """Return the method for a table: that of sequences where the schema says whose rows they are and the method knows rows alone.
 
@@ -365,6 +373,7 @@ class Synthesis:
             copies=copies,
             rows_equal_to_an_original=None if private else self.shares[0] if copies == 1 else tuple(self.shares),
             rows_looked_up=self.looked_up,
+            settings=self.settings.to_plain(),
             run={} if private else {"engine": self.choice.engine, "seconds": seconds},
         )
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+from chaffinch.report.page import report_of
 from chaffinch.web.project import write_json
 
 from ..conftest import Visitor
@@ -26,3 +29,16 @@ def test_going_back_brings_the_choices_of_a_run_again(opened: Visitor) -> None:
     assert '[columns.age]\nkind = "integer"' in opened.project.schema_text()
     assert opened.project.schema_text() == (folder / "schema.toml").read_text()
     assert folder.exists()
+
+
+def test_each_letter_of_a_comparison_is_a_run(opened: Visitor, risk_of: Any) -> None:
+    for number, parents in ((1, 2), (2, 5)):
+        folder = opened.project.path("runs", f"{number:04}")
+        (folder / "out" / "confidential").mkdir(parents=True)
+        write_json(folder / "job.json", {"words": ["release", "a.csv", "-o", str(folder / "out"), "--seed", "1"]})
+        write_json(folder / "ended.json", {"code": 0, "said": "", "time": 1.0})
+        report = report_of(title="", risk=risk_of(), synthesis={"network": {"method": "bayesnet", "parents": parents}})
+        write_json(folder / "out" / "confidential" / "report.json", report.to_dict())
+    page = opened.get("/compare")
+    assert "run 1: parents 2" in page
+    assert "run 2: parents 5" in page

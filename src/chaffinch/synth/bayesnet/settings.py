@@ -187,6 +187,10 @@ class BayesNet(Settings):
         usual = TREE_SMOOTHING if self.has_trees else SMOOTHING
         return usual if self.smoothing is None else float(self.smoothing)
 
+    def plain_params(self) -> dict[str, Any]:
+        """Return the settings as a report keeps them; the smoothing is the one that is used."""
+        return {**super().plain_params(), "smoothing": self.weight_above}
+
     @classmethod
     def from_options(cls, options: MethodOptions) -> Self:
         """Return the settings that options amount to."""
