@@ -45,9 +45,9 @@ def main(folder: Path) -> None:
 
 
 def run(*arguments: str | Path) -> None:
-    """Run the command line with this Python."""
+    """Run the command line with this Python; files of an earlier demonstration are replaced."""
     print("$ chaffinch", *map(shown, arguments), flush=True)
-    subprocess.run([sys.executable, "-m", "chaffinch", *map(str, arguments)], check=True)
+    subprocess.run([sys.executable, "-m", "chaffinch", *map(str, arguments), "--overwrite"], check=True)
 
 
 def say(report: Path) -> None:

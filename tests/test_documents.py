@@ -84,6 +84,8 @@ def test_the_journey_needs_no_network(tmp_path: Path, offline: dict[str, str], n
 def test_the_demo_runs_without_a_network_and_names_its_files(tmp_path: Path, offline: dict[str, str]) -> None:
     folder = tmp_path / "demo"
     said = python("examples/demo.py", str(folder), **offline).stdout
+    again = python("examples/demo.py", str(folder), **offline).stdout
+    assert said.count("Wrote") == again.count("Wrote") > 0
     files = sorted(path for path in folder.rglob("*") if path.is_file())
     assert {path.parent.name for path in files} == {"demo", "to-release", "confidential"}
     for file in files:

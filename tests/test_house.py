@@ -175,9 +175,9 @@ SLOW_TO_LOAD = HEAVY | {"numpy", "pyarrow", "jinja2", "narwhals", "rich", "starl
     ("command", "needed"),
     [
         (("--version",), set()),
-        (("schema", CMC, "-o", "cmc.toml"), {"numpy", "pyarrow", "numba"}),
+        (("schema", CMC, "-o", "cmc.toml", "--overwrite"), {"numpy", "pyarrow", "numba"}),
         (("plan", CMC, "--schema", CMC.replace(".csv", "_declared.toml"), "--epsilon", "1"), {"numpy", "pyarrow", "rich"}),
-        (("synth", CMC, "-o", "synthetic.csv", "--quiet"), {"numpy", "pyarrow", "numba"}),
+        (("synth", CMC, "-o", "synthetic.csv", "--quiet", "--overwrite"), {"numpy", "pyarrow", "numba"}),
     ],
 )
 def test_a_command_loads_what_it_needs(command: tuple[str, ...], needed: set[str], tmp_path: Path) -> None:

@@ -9,7 +9,9 @@ import sys
 
 import pytest
 
-from chaffinch._base.held_folders import LOCK, held, remove_left_behind
+from chaffinch._base.errors import FileError
+from chaffinch._base.held_folders import LOCK, held, holding, remove_left_behind
+from chaffinch._base.safe_files import filling
 
 pytest.importorskip("fcntl", reason="locks of files are those of Unix")
 
@@ -66,3 +68,42 @@ def test_folders_of_other_users_are_left_alone(tmp_path, monkeypatch):
     monkeypatch.setattr(os, "getuid", lambda: mine)
     remove_left_behind(tmp_path, "codes-")
     assert not (tmp_path / "codes-1").exists()
+
+
+FILL = """
+import sys, time
+from pathlib import Path
+from chaffinch._base.safe_files import filling
+with filling(Path(sys.argv[1])) as part:
+    (part / "records").write_text("x")
+    print("filling", flush=True)
+    time.sleep(60)
+"""
+
+
+def test_a_folder_that_another_process_fills_is_refused_and_free_when_it_was_killed(tmp_path):
+    folder, link = tmp_path / "out", tmp_path / "link"
+    link.symlink_to(folder)
+    process = subprocess.Popen([sys.executable, "-c", FILL, str(folder)], stdout=subprocess.PIPE, text=True)
+    try:
+        assert process.stdout.readline() == "filling\n"
+        for name in (folder, tmp_path / "." / "out", link):  # by whatever name
+            with pytest.raises(FileError, match=r"Another run writes into '.*' now"), filling(name):
+                raise AssertionError
+    finally:
+        os.kill(process.pid, signal.SIGKILL)
+        process.wait()
+    assert [one.name.endswith(".part") for one in tmp_path.glob(".out.*")].count(True) == 1
+    with filling(folder) as part:
+        (part / "mine").write_text("y")
+    assert sorted(one.name for one in tmp_path.iterdir()) == ["link", "out"]  # what the killed one left is gone, the lock too
+    assert os.listdir(folder) == ["mine"]
+
+
+def test_one_thread_may_hold_a_folder_twice(tmp_path):
+    with holding(tmp_path / "out") as alone, holding(tmp_path / "out"), filling(tmp_path / "out") as part:
+        assert alone
+        (part / "mine").write_text("y")
+    assert os.listdir(tmp_path) == ["out"]
+    with pytest.raises(FileError, match="No such file or directory"), holding(tmp_path / "none" / "out"):
+        pass

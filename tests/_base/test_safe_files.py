@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
 import stat
+import threading
 
 import pytest
 
@@ -12,6 +15,7 @@ from chaffinch._base.safe_files import (
     check_writable,
     filling,
     kept_files,
+    overwriting,
     read_small,
     replacing,
     write_text,
@@ -23,7 +27,7 @@ def test_a_failed_write_leaves_the_old_file_and_no_litter(tmp_path):
     path.write_text("old")
 
     def half():
-        with replacing(path) as part:
+        with replacing(path, overwrite=True) as part:
             part.write_text("half of the new")
             raise RuntimeError
 
@@ -55,11 +59,165 @@ def test_outputs_are_neither_the_input_nor_one_another(tmp_path):
         check_outputs(None, two, two)
 
 
+def test_what_is_there_is_not_overwritten_unless_it_is_said(tmp_path):
+    path = tmp_path / "t.txt"
+    write_text(path, "old")
+    with pytest.raises(FileError, match=r"it exists\. Name another, or replace it with --overwrite"):
+        write_text(path, "new")
+    with pytest.raises(FileError, match="it exists"):
+        check_outputs(None, path)
+    check_outputs(None, updated=[path])
+    assert path.read_text() == "old"
+    with overwriting():
+        check_outputs(None, path)
+        write_text(path, "new")
+    assert path.read_text() == "new"
+    with pytest.raises(FileError, match="it exists"):
+        write_text(path, "after the block")
+    write_text(path, "newer", overwrite=True)
+    assert path.read_text() == "newer"
+    with overwriting(), pytest.raises(FileError, match="a privacy budget is spent once"):
+        check_outputs(None, path, paid=[path])
+    with overwriting(), pytest.raises(FileError, match="a privacy budget is spent once"), replacing(path, paid=True) as part:
+        part.write_text("paid")
+    (tmp_path / "link").symlink_to(tmp_path / "nowhere")  # a name that leads nowhere is taken too
+    with pytest.raises(FileError, match="it exists"):
+        write_text(tmp_path / "link", "new")
+    assert sorted(one.name for one in tmp_path.iterdir()) == ["link", "t.txt"]
+
+
+@pytest.mark.parametrize("links", [True, False])
+def test_a_file_that_comes_meanwhile_is_not_overwritten(tmp_path, monkeypatch, links):
+    path = tmp_path / "t.txt"
+
+    def no_links(*_):
+        raise PermissionError(1, "Operation not permitted")
+
+    if not links:
+        monkeypatch.setattr(os, "link", no_links)
+
+    def late():
+        with replacing(path) as part:
+            part.write_text("mine")
+            path.write_text("theirs")
+
+    with pytest.raises(FileError, match="it exists"):
+        late()
+    assert path.read_text() == "theirs"
+    path.unlink()
+    with replacing(path) as part:
+        part.write_text("mine")
+    assert path.read_text() == "mine"
+    assert os.listdir(tmp_path) == ["t.txt"]
+
+
+def test_of_many_that_write_one_file_one_says_that_it_did(tmp_path):
+    ready, wrote = threading.Barrier(8), []
+
+    def write(number):
+        with replacing(tmp_path / "t.txt") as part:
+            part.write_text(str(number))
+            ready.wait()  # all have seen that it is free
+        wrote.append(number)
+
+    def quietly(number):
+        with contextlib.suppress(FileError):
+            write(number)
+
+    threads = [threading.Thread(target=quietly, args=(number,)) for number in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(wrote) == 1
+    assert (tmp_path / "t.txt").read_text() == str(wrote[0])
+    assert os.listdir(tmp_path) == ["t.txt"]
+
+
+def test_a_folder_that_holds_something_is_refused_and_an_earlier_result_replaced_whole(tmp_path):
+    folder = tmp_path / "out"
+
+    def fill(text, **options):
+        with filling(folder, names=["inside"], mark="inside/report", **options) as part:
+            (part / "inside").mkdir()
+            (part / "inside" / "report").write_text(text)
+
+    folder.mkdir()
+    (folder / ".keep").write_text("")
+    (folder / "mine.txt").write_text("stays")
+    fill("first")  # nothing of its names is there
+    with pytest.raises(FileError, match="it exists"), filling(folder):
+        raise AssertionError
+    (folder / "inside" / "stale").write_text("goes")
+    with pytest.raises(FileError, match="it exists"):
+        fill("second")
+    with pytest.raises(FileError, match="a privacy budget is spent once"):
+        fill("second", overwrite=True, paid=True)
+    assert (folder / "inside" / "report").read_text() == "first"
+    fill("second", overwrite=True)
+    assert {str(one.relative_to(folder)) for one in folder.rglob("*")} == {".keep", "mine.txt", "inside", "inside/report"}
+    assert (folder / "inside" / "report").read_text() == "second"
+    (folder / "inside" / "report").unlink()
+    (folder / "inside" / "diary").write_text("no result of ours")
+    with pytest.raises(FileError, match=r"'inside' in it is of no earlier result, which has 'inside/report'"):
+        fill("third", overwrite=True)
+    assert (folder / "inside" / "diary").exists()
+    assert os.listdir(tmp_path) == ["out"]
+
+
+def test_a_folder_that_comes_meanwhile_is_not_overwritten(tmp_path):
+    folder = tmp_path / "out"
+
+    def late():
+        with filling(folder) as part:
+            (part / "a").write_text("mine")
+            folder.mkdir()
+            (folder / "a").write_text("theirs")
+
+    with pytest.raises(FileError, match="it exists"):
+        late()
+    assert (folder / "a").read_text() == "theirs"
+    assert os.listdir(tmp_path) == ["out"]
+
+
+def test_when_the_exchange_fails_the_earlier_result_is_back(tmp_path, monkeypatch):
+    folder, rename = tmp_path / "out", os.rename
+
+    def fill(text):
+        with filling(folder, overwrite=True) as part:
+            for name in ("a", "b", "c"):
+                (part / name).mkdir()
+                (part / name / "x").write_text(text)
+
+    fill("first")
+
+    def failing(old, new):
+        if str(new) == str(folder / "b") and ".part" in str(old):
+            raise OSError(28, "No space left on device")
+        rename(old, new)
+
+    monkeypatch.setattr(os, "rename", failing)
+    with pytest.raises(FileError, match="No space left"):
+        fill("second")
+    assert {name: (folder / name / "x").read_text() for name in os.listdir(folder)} == {"a": "first", "b": "first", "c": "first"}
+    assert os.listdir(tmp_path) == ["out"]
+
+
+def test_a_search_that_goes_on_keeps_its_files_and_renews_its_release(tmp_path):
+    folder = tmp_path / "out"
+    (folder / "leaves").mkdir(parents=True)
+    (folder / "leaves" / "table").write_text("of an earlier choice")
+    (folder / "tried").write_text("kept")
+    with filling(folder, resume=True, renewed=["leaves", "absent"]) as part:
+        (part / "page").write_text("new")
+    assert sorted(os.listdir(folder)) == ["page", "tried"]
+
+
 def test_a_folder_is_filled_whole_or_not_at_all(tmp_path):
     folder = tmp_path / "out"
 
     def fill(fails):
-        with filling(folder) as part:
+        with filling(folder, resume=True) as part:
             (part / "a.txt").write_text("new")
             (part / "inner").mkdir(mode=0o700)
             (part / "inner" / "b.txt").write_text("secret")

@@ -154,7 +154,7 @@ def test_ctrl_c_leaves_the_old_output(tmp_path):
     out = tmp_path / "big.toml"
     out.write_text("old")
     process = subprocess.Popen(
-        [sys.executable, "-m", "chaffinch", "schema", str(big), "-o", str(out)],
+        [sys.executable, "-m", "chaffinch", "schema", str(big), "-o", str(out), "--overwrite"],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
     )
@@ -240,6 +240,11 @@ def test_a_page_is_for_its_owner_and_says_so_first(run_here, folder, monkeypatch
     before = os.umask(0o022)
     try:
         options = () if command == "release" else ("--html", page)
+        if options:
+            done = run_here(*command.split(), *COMMANDS[command], *seed, *options)
+            assert (done.code, done.out, page.read_text()) == (2, "", "an older page")
+            assert "it exists. Name another, or replace it with --overwrite" in done.err
+            options = (*options, "--overwrite")
         done = run_here(*command.split(), *COMMANDS[command], *seed, *options)
     finally:
         os.umask(before)

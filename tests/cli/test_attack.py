@@ -92,7 +92,7 @@ def test_options_reach_the_plan(run, table, tmp_path):
     assert left["rows"] == 15
     assert left["ranked"] == {"cosine": left["targets"]}
     done = run(
-        "attack", "membership", table, "--synth", "independent", *SMALL, "--features", "whitebox", "--json", told
+        "attack", "membership", table, "--synth", "independent", *SMALL, "--features", "whitebox", "--json", told, "--overwrite"
     )
     assert done.code == 0, done.err
     assert json.loads(told.read_text())["settings"]["box"] == "whitebox"
@@ -100,7 +100,7 @@ def test_options_reach_the_plan(run, table, tmp_path):
 
 def test_a_policy_is_compared_with_the_lower_end(run, table, tmp_path):
     told = tmp_path / "a.json"
-    spec = ("--synth", "bayesnet:parents=1", *SMALL, "--json", told)
+    spec = ("--synth", "bayesnet:parents=1", *SMALL, "--json", told, "--overwrite")
     run("attack", "membership", table, *spec)
     low = json.loads(told.read_text())["interval"][0]
     done = run("attack", "membership", table, *spec, "--max-auc", max(low - 0.01, 0.0))
@@ -125,12 +125,12 @@ def test_a_private_synthesiser_needs_a_declared_domain(run, table, tmp_path, tim
     assert done.code == 0, done.err
     assert "SECRET" not in told.read_text() + done.out + done.err
     assert timings_in(told) == []
-    more = ("--releases", 20, "--synth", "bayesnet:epsilon=1,parents=1", "--schema", schema, "--json", told)
+    more = ("--releases", 20, "--synth", "bayesnet:epsilon=1,parents=1", "--schema", schema, "--json", told, "--overwrite")
     assert run("attack", "singling-out", table, *SMALL, *more).code == 0
     assert timings_in(told) == []
     schema.write_text(DECLARED.replace("levels = ['SECRET0', 'SECRET1', 'SECRET2']", "discover = true"))
     done = run(
-        "attack", "membership", table, "--synth", "bayesnet:epsilon=1,delta=1e-6", *SMALL, "--schema", schema, "--json", told
+        "attack", "membership", table, "--synth", "bayesnet:epsilon=1,delta=1e-6", *SMALL, "--schema", schema, "--json", told, "--overwrite"
     )  # fmt: skip
     assert done.code == 2
     assert "discover = true" in done.err
@@ -147,7 +147,7 @@ def test_a_population_is_read_with_the_schema_of_the_table(run, table, tmp_path)
     assert left["rows"] == 30
     assert left["about"]["population"] == "rest.csv"
     rest.write_text("\n".join([people[0], *people[31:], "SECRETX,SECRETX,SECRETX,SECRETX,SECRETX,SECRETX"]) + "\n")
-    done = run("attack", "membership", first, "--population", rest, "--synth", "independent", *SMALL, "--json", told)
+    done = run("attack", "membership", first, "--population", rest, "--synth", "independent", *SMALL, "--json", told, "--overwrite")
     assert done.code == 2
     assert "rest.csv" in done.err
     assert "--schema" in done.err
@@ -156,7 +156,7 @@ def test_a_population_is_read_with_the_schema_of_the_table(run, table, tmp_path)
 
 def test_a_run_goes_on_from_what_was_kept(run, table, tmp_path):
     told, folder = tmp_path / "a.json", tmp_path / "kept"
-    spec = ("--synth", "independent", *SMALL, "--keep", folder, "--json", told)
+    spec = ("--synth", "independent", *SMALL, "--keep", folder, "--json", told, "--overwrite")
     assert run("attack", "membership", table, *spec).code == 0
     first = json.loads(told.read_text())
     assert (folder / "learn").is_dir()
@@ -166,7 +166,7 @@ def test_a_run_goes_on_from_what_was_kept(run, table, tmp_path):
     for one in (first, again):
         one.pop("run")
     assert first == again
-    done = run("attack", "membership", table, "--synth", "bayesnet", *SMALL, "--keep", folder, "--json", told)
+    done = run("attack", "membership", table, "--synth", "bayesnet", *SMALL, "--keep", folder, "--json", told, "--overwrite")
     assert done.code == 2
     assert "other data or other settings" in done.err
 

@@ -306,7 +306,7 @@ def test_a_result_is_not_vouched_for_by_the_recipe_in_its_place(run, spec, tmp_p
     assert "'counts', 'output_33' recipes were judged" in made["chaffinch_check"].summary
     # A recipe for what cannot be read needs no leave; the other result is judged by itself.
     alone = spec(HEAD, harmless.format("output_33", second))
-    done = run(*ask, "--recipes", alone, "--acro-write-back", tmp_path / "second", "--json", told)
+    done = run(*ask, "--recipes", alone, "--acro-write-back", tmp_path / "second", "--json", told, "--overwrite")
     assert json.loads(told.read_text())["about"]["by_recipe"] == [{"name": "output_33", "readable": False}]
     assert "recipe" not in read_acro(tmp_path / "second")["counts"].comments[-1]
     # What would leave is not what was judged: it is not recorded.
@@ -356,7 +356,7 @@ def test_edited_numbers_of_an_acro_folder_are_not_vouched_for(run, tmp_path):
     place = rows[0].index("contraceptive_method")
     uses = ["uses", *(str(int(row[place] != "1")) for row in rows[1:])]
     data.write_text("\n".join(",".join([*row, word]) for row, word in zip(rows, uses, strict=True)) + "\n")
-    ask = (folder, "--data", data, "--rules-only", "--json", told, "--html", page)
+    ask = (folder, "--data", data, "--rules-only", "--overwrite", "--json", told, "--html", page)
     done = run(*ask)
     left = json.loads(told.read_text())
     assert (done.code, left["passed"]) == (1, False), done.out + done.err

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import shutil
 
 import numpy as np
 import pyarrow as pa
@@ -99,6 +100,13 @@ def test_fit_with_a_promise_and_with_a_seed(run, work):
     assert done.code == 0, done.err
     assert "Differentially private (epsilon 1; add or remove one record)" in done.err
     assert "confidential" not in done.err
+    done = run(*fit, "--seed", 3, "--overwrite")
+    assert done.code == 2
+    assert "with --epsilon (epsilon= in Python) nothing is overwritten, since a privacy budget is spent once" in done.err
+    done = run("fit", work / "in.csv", "-o", work / "m.chaffinch", "--overwrite")
+    assert done.code == 2
+    assert "it exists, and a privacy budget was spent on it" in done.err
+    (work / "m.chaffinch").unlink()
     done = run(*fit, "--seed", 3)
     assert done.code == 0
     assert "TEST ONLY: the noise was drawn from a seed" in done.err
@@ -150,6 +158,9 @@ def test_no_private_result_says_how_long_it_took(run, work, timings_in):
         base = [work / "in.csv", "--schema", work / "s.toml", *private]
         study = ["--measures", "tvd", "--repeats", 1, "--keys", "word", "--sensitive", "ill", "--attackers", "gcap"]
         protect = [] if "fieldgroups" in private else ["--label", "age"]
+        for name in ("out.csv", "m.chaffinch", "f.chaffinch"):
+            (work / name).unlink(missing_ok=True)
+        shutil.rmtree(work / "rel", ignore_errors=True)
         for words in (
             ["synth", *base, "-o", work / "out.csv", "--model", work / "m.chaffinch", "--json", work / "synth.json"],
             ["fit", *base, "-o", work / "f.chaffinch", "--json", work / "fit.json"],
@@ -157,7 +168,7 @@ def test_no_private_result_says_how_long_it_took(run, work, timings_in):
             ["inspect", work / "m.chaffinch", "--json", work / "inspect.json"],
             ["release", *base, *study, *protect, "-o", work / "rel", "--json", work / "release.json"],
         ):
-            done = run(*words)
+            done = run(*words, "--overwrite")
             assert done.code == 0, done.err
         timed = {"synth.json", "sample.json", "release.json", "rel/confidential/report.json"} if not private else set()
         written = ("synth.json", "fit.json", "sample.json", "inspect.json", "release.json", "rel/confidential/report.json")
@@ -525,6 +536,8 @@ def test_no_message_depends_on_a_record(run, work, method):
 
     def said(rows):
         write_csv(work / "in.csv", rows)
+        for path in (work / "out.csv", work / "m.chaffinch"):  # a budget was spent on them: they are not overwritten
+            path.unlink(missing_ok=True)
         done = run(
             "synth", work / "in.csv", "-o", work / "out.csv", "--schema", work / "s.toml", "--epsilon", 1, *method,
             "--neighbours", "add-remove", "--model", work / "m.chaffinch",

@@ -71,7 +71,7 @@ def test_commands_that_make_something_stop_until_it_is_said_what_becomes_of_iden
     assert "Warning" not in again.err
     block = done.err.partition("\n\n")[2].partition("\n\nOn the")[0]
     Path("s.toml").write_text(block.replace("drop", "fake"))
-    third = run_here(name, "people.csv", *options[:1], f"again_{options[1]}", *options[2:], "--schema", "s.toml", "--seed", 1)
+    third = run_here(name, "people.csv", *options[:1], f"again_{options[1]}", *options[2:], "--schema", "s.toml", "--seed", 1, "--overwrite")
     assert third.code == 0, third.err
     if name == "synth":
         drawn, original = pd.read_csv("again_out.csv"), pd.read_csv("people.csv")
@@ -125,6 +125,7 @@ def test_a_promise_looks_at_names_alone(people, run_here):
     assert "v3" not in said[0]
     assert not (people / "p.csv").exists()
     for decision in ("drop", "keep", "fake"):
+        (people / "p.csv").unlink(missing_ok=True)  # what a budget was spent on is not overwritten
         done = run_here("synth", people / "people.csv", "-o", people / "p.csv", *options, "--personal", f"surname={decision}")
         assert done.code == 0, done.err
         drawn = pd.read_csv(people / "p.csv")

@@ -10,10 +10,12 @@ import typer
 from typer.testing import CliRunner
 
 from chaffinch._base.errors import ChaffinchError, InputError, PrivacyError
+from chaffinch.cli.config import overwritable
+from chaffinch.cli.help import RegistryCommand
 from chaffinch.cli.plan import plan
 
 app = typer.Typer(pretty_exceptions_enable=False)
-app.command()(plan)
+app.command(cls=RegistryCommand)(overwritable(plan))
 
 
 def run(*arguments):
@@ -70,7 +72,7 @@ def test_the_data_change_nothing(cmc, tmp_path):
 )
 def test_verdicts_by_epsilon(cmc, tmp_path, epsilon, verdict, words):
     # PrivBayes as published: errors fall below 0.25 at epsilon 0.12, 4 cells are useful from 0.31.
-    said = run(*cmc, "--epsilon", epsilon, "--method", "privbayes", "--json", tmp_path / "a.json")
+    said = run(*cmc, "--epsilon", epsilon, "--method", "privbayes", "--json", tmp_path / "a.json", "--overwrite")
     found = json.loads((tmp_path / "a.json").read_text())
     assert words in " ".join(said.split())
     assert found["format"] == "chaffinch-advice"
@@ -82,7 +84,7 @@ def test_verdicts_by_epsilon(cmc, tmp_path, epsilon, verdict, words):
 
 def test_the_methods_are_compared_and_the_chosen_one_comes_first(cmc, tmp_path):
     def methods(*options):
-        run(*cmc, "--epsilon", "1", "--json", tmp_path / "a.json", *options)
+        run(*cmc, "--epsilon", "1", "--json", tmp_path / "a.json", "--overwrite", *options)
         found = json.loads((tmp_path / "a.json").read_text())["methods"]
         return {m["method"]: m for m in found}
 
@@ -104,7 +106,7 @@ def test_the_largest_table_is_that_of_privbayes_itself(data, cmc, tmp_path):
 
     schema = declared_schema(read_schema(data / "cmc_declared.toml"))
     for epsilon in (0.05, 0.2, 1.0, 20.0):
-        run(*cmc, "--epsilon", epsilon, "--method", "privbayes", "--json", tmp_path / "a.json")
+        run(*cmc, "--epsilon", epsilon, "--method", "privbayes", "--json", tmp_path / "a.json", "--overwrite")
         told = json.loads((tmp_path / "a.json").read_text())["methods"][0]
         split = split_of(PrivBayes(epsilon)._resolved(), schema, epsilon, 1473)
         assert told["largest_table"] == (int(split.cells) if split.selections else 0)
@@ -118,6 +120,7 @@ def test_the_largest_table_is_that_of_privbayes_itself(data, cmc, tmp_path):
                     "privbayes",
                     "--json",
                     tmp_path / "b.json",
+                    "--overwrite",
                 )
                 found = json.loads((tmp_path / "b.json").read_text())["verdict"]
                 assert (found != told["verdict"]) == better
@@ -127,7 +130,7 @@ def test_the_degree_of_privbayes_on_columns_of_two_levels(tmp_path):
     columns = "".join(f'[columns.c{j}]\nkind = "categorical"\nlevels = ["n", "y"]\n' for j in range(16))
     path = tmp_path / "binary.toml"
     path.write_text(f'format = "chaffinch-schema"\nversion = 1\npublic = true\nrows = 21574\n{columns}')
-    run("--schema", path, "--epsilon", "1", "--method", "privbayes", "--json", tmp_path / "a.json")
+    run("--schema", path, "--epsilon", "1", "--method", "privbayes", "--json", tmp_path / "a.json", "--overwrite")
     # Replace-one, 0.7 for tables: 21574 * 0.7 / (2 * 4 * (16 - k)) is 188.8 at k = 6, at least 2^7, and 209.7 at k = 7, below 2^8.
     assert json.loads((tmp_path / "a.json").read_text())["methods"][0]["parents"] == 6
 

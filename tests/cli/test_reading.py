@@ -118,6 +118,7 @@ def test_a_promise_takes_the_sign_by_option_alone(files, run_here):
     """Under epsilon nothing is found: with the point all cells of the column are missing, and nothing says so."""
     said = []
     for option, share in ((["--decimal", ","], 0.5), ([], 0.5)):
+        (files / "p.csv").unlink(missing_ok=True)
         done = run_here(
             "synth", files / "people.csv", "-o", files / "p.csv", "--schema", files / "public.toml", "--epsilon", 20,
             "--parents", 1, "--seed", 1, *option,
@@ -150,7 +151,7 @@ def test_trees_read_decimal_commas(files, run_here):
     people[["pay", "ill"]].to_csv(files / "p.csv", index=False)
     told = []
     for name in ("c.csv", "p.csv"):
-        done = run_here("tree", "audit", files / "t.skops", "--data", files / name, "--label", "ill", "--json", files / "a.json")
+        done = run_here("tree", "audit", files / "t.skops", "--data", files / name, "--label", "ill", "--overwrite", "--json", files / "a.json")
         assert done.code in (0, 1), done.err
         told.append(json.loads((files / "a.json").read_text()))
     assert told[0] == told[1]

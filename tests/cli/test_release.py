@@ -50,9 +50,27 @@ def test_a_release_keeps_other_files_of_the_folder_and_never_the_input(data, tmp
     done = run("release", folder / "to-release" / "synthetic.csv", "-o", folder, "--measures", "tvd", "--quiet")
     assert done.returncode == 2
     assert "would be overwritten" in done.stderr
-    done = run("release", data / "cmc.csv", "-o", folder, "--measures", "tvd", "--quiet")
+    words = ["release", data / "cmc.csv", "-o", folder, "--measures", "tvd", "--quiet", "--seed", 1]
+    done = run(*words, "--overwrite")
+    assert done.returncode == 2
+    assert "'to-release' in it is of no earlier result" in done.stderr
+    (folder / "to-release" / "synthetic.csv").unlink()
+    (folder / "to-release").rmdir()
+    done = run(*words)
     assert done.returncode == 0, done.stderr
+    table = (folder / "to-release" / "synthetic.csv").read_bytes()
+    (folder / "to-release" / "of-an-earlier-run.csv").write_text("a")
+    done = run("release", data / "none.csv", "-o", folder)  # before anything is read
+    assert done.returncode == 2
+    assert f"Cannot write '{folder}': it exists. Name another, or replace it with --overwrite" in done.stderr
+    done = run(*words[:-1], 2, "--overwrite")
+    assert done.returncode == 0, done.stderr
+    assert [path.name for path in (folder / "to-release").iterdir()] == ["synthetic.csv"]
+    assert (folder / "to-release" / "synthetic.csv").read_bytes() != table
     assert (folder / "notes.txt").read_text() == "mine"
+    done = run(*words, "--schema", folder / "confidential" / "s.toml", "--overwrite")
+    assert done.returncode == 2
+    assert "would be overwritten" in done.stderr
 
 
 def test_five_lines_and_the_path_of_the_page(data, tmp_path):
@@ -63,7 +81,7 @@ def test_five_lines_and_the_path_of_the_page(data, tmp_path):
     lines = done.stdout.splitlines()
     assert len(lines) == 6
     assert [line.split("?")[0] for line in lines[:3]] == ["What does it give away", "What is it good for", "What was not tested, what is not promised"]
-    told = run(*words, "--verbose", env={**os.environ, "COLUMNS": "80"})
+    told = run(*words, "--overwrite", "--verbose", env={**os.environ, "COLUMNS": "80"})
     assert told.returncode == 0, told.stderr
     assert max(map(len, told.stdout.splitlines())) <= 80
     for words_of_table in ("Distance of 3-way", "95 % interval", "Exact row"):

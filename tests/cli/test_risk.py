@@ -264,7 +264,7 @@ def test_a_release_has_one_guess_too(run_here, folder, tmp_path):
 def test_terminal_json_and_page_say_where_values_were_not_compared(run_here, folder, tmp_path):
     told, page = tmp_path / "r.json", tmp_path / "r.html"
     options = ["--keys", ",".join(TWO_KEYS), "--sensitive", SENSITIVE, "--attackers", "gcap", "--repeats", 5, "--seed", 1]
-    options += ["--json", told, "--html", page]
+    options += ["--json", told, "--html", page, "--overwrite"]
     said = "Not compared by their values: wife_age in bins"
     for numeric, says in (("values", False), ("bins", True)):
         done = run_here("risk", folder / "half.csv", folder / "half.csv", *options, "--numeric", numeric)

@@ -55,7 +55,7 @@ def test_the_whole_way(data, tmp_path):
     for parent, child in network["edges"]:
         assert parent not in network["sensitive"] or child in network["sensitive"]
     first = out.read_bytes()
-    assert run(*arguments, "--protect", "together", "--seed", 7, "--threads", 1, "--quiet").returncode == 0
+    assert run(*arguments, "--protect", "together", "--seed", 7, "--threads", 1, "--quiet", "--overwrite").returncode == 0
     assert out.read_bytes() == first  # same seed, same bytes, whatever the threads
     seen = run("inspect", model, "--svg", tmp_path / "n.svg", "--json", tmp_path / "n.json")
     assert seen.returncode == 0

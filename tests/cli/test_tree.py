@@ -104,10 +104,10 @@ def test_accuracy_is_that_of_scikit_learn(run, folder, frame, tmp_path):
     told = tmp_path / "a.json"
     x, y = frame.drop(columns=LABEL), frame[LABEL]
     for name in ("tree", "forest"):
-        run("audit", folder / f"{name}.skops", "--data", folder / "cmc.csv", "--label", LABEL, "--json", told)
+        run("audit", folder / f"{name}.skops", "--data", folder / "cmc.csv", "--label", LABEL, "--json", told, "--overwrite")
         model = skops_io.load(folder / f"{name}.skops", trusted=["sklearn.tree._tree.Tree"])
         assert json.loads(told.read_text())["accuracy"] == pytest.approx(model.score(x, y), abs=1e-4)
-    run("audit", folder / "number.skops", "--data", folder / "cmc.csv", "--label", "num_children", "--json", told)
+    run("audit", folder / "number.skops", "--data", folder / "cmc.csv", "--label", "num_children", "--json", told, "--overwrite")
     model = skops_io.load(folder / "number.skops", trusted=["sklearn.tree._tree.Tree"])
     score = model.score(x.drop(columns="num_children"), x["num_children"])
     assert json.loads(told.read_text())["r2"] == pytest.approx(score, abs=1e-4)
@@ -124,7 +124,7 @@ def test_nobody_found_ends_with_0_and_a_small_number_is_a_word(run, folder, tmp_
 
     x = np.arange(40.0)[:, None]
     skops_io.dump(DecisionTreeClassifier().fit(x, np.r_[np.zeros(39), 1]), tmp_path / "few.skops")
-    done = run("audit", tmp_path / "few.skops", "--json", told)
+    done = run("audit", tmp_path / "few.skops", "--json", told, "--overwrite")
     found = json.loads(told.read_text())
     assert done.code == 1
     assert (found["vulnerable_nodes"], found["exposed_records"], found["exposed_share"]) == ("<10", "<10", None)
@@ -184,7 +184,7 @@ def test_a_forest_is_certified_for_what_was_looked_at(run, folder, frame, tmp_pa
     assert run("prune", folder / "forest.skops", "-o", out, "--json", told).code == 0
     assert "did not draw" in json.loads(told.read_text())["certificate"]["limits"]
     done = run(
-        "prune", folder / "forest.skops", "-o", out, "--data", folder / "cmc.csv", "--label", LABEL, "--json", told
+        "prune", folder / "forest.skops", "-o", out, "--data", folder / "cmc.csv", "--label", LABEL, "--json", told, "--overwrite"
     )
     assert done.code == 0, done.out + done.err
     assert json.loads(told.read_text())["certificate"]["limits"] == ""

@@ -8,7 +8,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import chaffinch
-from chaffinch.errors import FileError, InputError, UnknownNameError
+from chaffinch.errors import InputError, UnknownNameError
 from chaffinch.risk import RiskSettings
 from chaffinch.spark.scanning import scan
 from chaffinch.synth.model_file import model_to_bytes
@@ -17,7 +17,7 @@ from chaffinch.workflows import on_spark
 from chaffinch.workflows import release_on_spark as module
 from chaffinch.workflows.on_spark import synthesise_on_spark
 from chaffinch.workflows.release import ReleaseSettings
-from chaffinch.workflows.release_on_spark import check_free_folder, release_on_spark
+from chaffinch.workflows.release_on_spark import release_on_spark
 from chaffinch.workflows.release_result import ReleaseResult
 from chaffinch.workflows.running import RunOptions
 from chaffinch.workflows.synthesise import SynthesisSettings
@@ -38,13 +38,6 @@ def people(data, tmp_path_factory):
     path = tmp_path_factory.mktemp("people") / "cmc.parquet"
     chaffinch.read(data / "cmc.csv").write(path)
     return path
-
-
-def test_a_folder_with_an_earlier_release_is_refused(tmp_path):
-    check_free_folder(tmp_path)
-    (tmp_path / "to-release" / "synthetic.parquet").mkdir(parents=True)
-    with pytest.raises(FileError, match="holds a release already"):
-        check_free_folder(tmp_path)
 
 
 def test_halves_are_fitted_as_the_release_is():

@@ -132,7 +132,7 @@ def test_a_release_with_weights_is_measured_in_memory_and_auto_says_so(run_here,
     assert not (tmp_path / "out").exists()
     monkeypatch.setattr(engine, "free_bytes", lambda: 1)
     for options in (["--weight", "cost"], ["--schema", schema]):
-        done = run_here("release", people, "-o", tmp_path / "out", "--measures", "tvd", "--seed", 1, *options)
+        done = run_here("release", people, "-o", tmp_path / "out", "--measures", "tvd", "--seed", 1, "--overwrite", *options)
         assert done.code == 0, done.err
         assert "Measuring records by their weights needs all rows in memory: they are read." in done.err
 

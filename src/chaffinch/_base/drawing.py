@@ -25,9 +25,12 @@ class Drawing:
 
     svg: str
 
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the picture as an SVG file, wholly or not at all, readable by its owner alone: it is drawn from data, as a page is."""
-        write_text(path, self.svg, mode=0o600)
+    def save(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> None:
+        """Write the picture as an SVG file, wholly or not at all, readable by its owner alone: it is drawn from data, as a page is.
+
+        A file that is there is refused unless `overwrite`.
+        """
+        write_text(path, self.svg, mode=0o600, overwrite=overwrite)
 
     def _repr_svg_(self) -> str:
         return self.svg

@@ -3,6 +3,9 @@
 A holder keeps a lock on a file in the folder; the system lets go of it when the process ends, however it ends. A folder whose lock can be
 taken is nobody's. Folders of other users, links, and folders without such a file are left alone, as are all where locks are not to be had
 (Windows, some network file systems).
+
+A folder that results are written into is held in the same way, by a file beside it: of two runs into one folder the second is refused before it
+reads anything.
 """
 
 from __future__ import annotations
@@ -10,13 +13,19 @@ from __future__ import annotations
 import contextlib
 import os
 import shutil
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 
-__all__ = ["held", "remove_left_behind"]
+from .errors import FileError
+
+__all__ = ["held", "holding", "remove_left_behind"]
 
 LOCK = "held"
 """The file that the holder of a folder keeps locked."""
+
+_mine: set[tuple[int, Path]] = set()
+"""Folders that are written into now, each with the thread that does it."""
 
 
 @contextlib.contextmanager
@@ -55,3 +64,55 @@ def remove_left_behind(place: Path, prefix: str) -> None:
                 shutil.rmtree(folder, ignore_errors=True)
             finally:
                 os.close(handle)
+
+
+@contextlib.contextmanager
+def holding(folder: Path) -> Iterator[bool]:
+    """Hold a folder that is written into, there or yet to be made, until the block ends; FileError where another run holds it.
+
+    Gives whether the system keeps others out: not where it has no locks. The thread that holds a folder may hold it again.
+    """
+    place = Path(os.path.realpath(folder))
+    mine = (threading.get_ident(), place)
+    if mine in _mine:
+        yield True
+        return
+    lock = place.with_name(f".{place.name}.lock")
+    handle = _locked(lock, folder)
+    _mine.add(mine)
+    try:
+        yield handle >= 0
+    finally:
+        _mine.discard(mine)
+        if handle >= 0:
+            with contextlib.suppress(OSError):
+                lock.unlink()  # before the lock is let go: whoever waits for this file sees that it has no name any more
+            os.close(handle)
+
+
+def _locked(lock: Path, folder: Path) -> int:
+    """Return an open file with its lock; -1 where there are no locks."""
+    try:
+        import fcntl
+    except ImportError:
+        return -1
+    while True:
+        try:
+            handle = os.open(lock, os.O_CREAT | os.O_RDONLY | os.O_NOFOLLOW, 0o644)
+        except OSError as error:
+            raise FileError(f"Cannot write into '{folder}': {error.strerror or 'the system refused'} (its lock, '{lock}').") from None
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            if os.path.samestat(os.fstat(handle), os.stat(lock)):
+                return handle
+        except BlockingIOError:
+            os.close(handle)
+            raise FileError(f"Another run writes into '{folder}' now. Wait until it has ended, or name another folder.") from None
+        except FileNotFoundError:  # whoever held it removed it in between
+            pass
+        except OSError:  # a file system without locks
+            os.close(handle)
+            with contextlib.suppress(OSError):
+                lock.unlink()
+            return -1
+        os.close(handle)

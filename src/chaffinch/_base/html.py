@@ -64,6 +64,6 @@ def html_page(title: str, body: str) -> str:
     )
 
 
-def write_page(path: str | os.PathLike[str], html: str, *, public: bool = False) -> None:
-    """Write a page to a file, wholly or not at all: readable by its owner alone, unless it is `public`, made to leave."""
-    write_text(path, html, mode=0o644 if public else 0o600)
+def write_page(path: str | os.PathLike[str], html: str, *, public: bool = False, overwrite: bool = False) -> None:
+    """Write a page to a file, wholly or not at all, over one that is there only if it may be overwritten: readable by its owner alone, unless it is `public`, made to leave."""
+    write_text(path, html, mode=0o644 if public else 0o600, overwrite=overwrite)

@@ -1,17 +1,27 @@
-"""Files that are either the old one or the new one, never half of either; and small ones read whole."""
+"""Files that are either the old one or the new one, never half of either; and small ones read whole.
+
+What is there stays: an existing file or folder is refused, before any work is done and again when the new one takes its place, unless the caller
+says `overwrite`, or all of a command may (`overwriting`). What a privacy budget was paid for is never overwritten: it cannot be made again for nothing.
+"""
 
 from __future__ import annotations
 
 import contextlib
+import json
 import os
+import re
 import secrets
 import shutil
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Sequence
+from contextvars import ContextVar
 from pathlib import Path
 
 from .errors import FileError
+from .held_folders import holding
 
-__all__ = ["check_outputs", "check_writable", "filling", "kept_files", "read_small", "replacing", "write_text"]
+__all__ = [
+    "check_folder", "check_free", "check_outputs", "check_writable", "filling", "kept_files", "may_overwrite", "overwriting", "read_small", "replacing", "write_text",
+]  # fmt: skip
 
 
 _written: list[Path] = []
@@ -21,6 +31,53 @@ _written: list[Path] = []
 def kept_files() -> list[Path]:
     """Return the files that were written so far and are there, each once: whole, whatever comes after."""
     return [path for path in dict.fromkeys(_written) if path.exists()]
+
+
+_overwrite: ContextVar[bool] = ContextVar("overwrite", default=False)
+
+
+@contextlib.contextmanager
+def overwriting(allowed: bool = True) -> Iterator[None]:
+    """Let everything that is written in the block replace what is there, as `--overwrite` does."""
+    token = _overwrite.set(allowed)
+    try:
+        yield
+    finally:
+        _overwrite.reset(token)
+
+
+def may_overwrite() -> bool:
+    """Return whether what is there may be replaced, as `overwriting` says."""
+    return _overwrite.get()
+
+
+def check_free(path: str | os.PathLike[str], *, overwrite: bool = False, paid: bool = False) -> None:
+    """Raise if something is at `path` that may not be replaced; `paid` where what is to be written costs a privacy budget."""
+    if not os.path.lexists(path):
+        return
+    if paid or is_paid_for(Path(path)):
+        what = "with --epsilon (epsilon= in Python) nothing is overwritten, since a privacy budget is spent once" if paid else "a privacy budget was spent on it"
+        raise FileError(f"Cannot write '{path}': it exists, and {what}. Name another.")
+    if not (overwrite or _overwrite.get()):
+        raise FileError(f"Cannot write '{path}': it exists. Name another, or replace it with --overwrite (overwrite=True in Python).")
+
+
+def is_paid_for(path: Path) -> bool:
+    """Return whether a privacy budget was spent on what is at a path: a model file that says so, or the folder of a release with one."""
+    if path.is_dir():
+        return is_paid_for(path / "to-release" / "model.chaffinch")
+    if not path.is_file():
+        return False
+    try:
+        with open(path, "rb") as handle:
+            size = int.from_bytes(handle.read(8), "little")
+            if not 2 <= size <= 100 << 20:  # what safetensors takes for a header
+                return False
+            header = json.loads(handle.read(size))
+        said = json.loads(header["__metadata__"]["chaffinch"])
+        return said["format"] == "chaffinch-model" and said["confidential"] is False
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
+        return False
 
 
 def check_writable(path: str | os.PathLike[str]) -> Path:
@@ -36,26 +93,37 @@ def check_writable(path: str | os.PathLike[str]) -> Path:
     return target
 
 
-def check_outputs(source: Path | None, *outputs: Path | None) -> None:
-    """Raise unless every output can be written, is not the input, and is not another output."""
-    seen = {} if source is None else {source.resolve(): "the input"}
-    for path in outputs:
+def check_outputs(
+    source: Path | None, *outputs: Path | None, inputs: Sequence[Path | None] = (), updated: Sequence[Path | None] = (),
+    paid: Collection[Path | None] = (),
+) -> None:  # fmt: skip
+    """Raise unless every output can be written, is free or may be overwritten, is not the input, and is not another output.
+
+    `inputs`: other files that are read. `updated`: files that are read and written anew, as a ledger is. `paid`: those of the outputs that cost a privacy budget.
+    """
+    seen = {one.resolve(): "the input" for one in (source, *inputs) if one is not None}
+    for path in (*outputs, *updated):
         if path is None:
             continue
         check_writable(path)
         if (place := path.resolve()) in seen:
             raise FileError(f"Cannot write '{path}': it is {seen[place]}. Name another file.")
         seen[place] = "another output"
+    for path in outputs:
+        if path is not None:
+            check_free(path, paid=path in paid)
 
 
 @contextlib.contextmanager
-def replacing(path: str | os.PathLike[str], *, mode: int = 0o644) -> Iterator[Path]:
+def replacing(path: str | os.PathLike[str], *, mode: int = 0o644, overwrite: bool = False, paid: bool = False) -> Iterator[Path]:
     """Give a new file beside `path` to write to, and rename it into place when the block ends well.
 
     A reader, or a kill at any moment, finds the old file or the whole new one. If the block raises, the
     old file stays and the new one is removed. After a `kill -9` a leftover named `.NAME.*.part` may remain.
+    A file that is there, or comes to be there meanwhile, is refused unless it may be overwritten: see `check_free`.
     """
     target = check_writable(path)
+    check_free(target, overwrite=overwrite, paid=paid)
     part = target.with_name(f".{target.name}.{secrets.token_hex(4)}.part")
     try:
         try:
@@ -63,7 +131,11 @@ def replacing(path: str | os.PathLike[str], *, mode: int = 0o644) -> Iterator[Pa
             yield part
             with open(part, "rb+") as handle:
                 os.fsync(handle.fileno())
-            os.replace(part, target)
+            check_free(target, overwrite=overwrite, paid=paid)
+            if paid or not (overwrite or _overwrite.get()):
+                _put(part, target)
+            else:
+                os.replace(part, target)
             _written.append(target)
         except FileError:
             raise
@@ -72,6 +144,20 @@ def replacing(path: str | os.PathLike[str], *, mode: int = 0o644) -> Iterator[Pa
     finally:
         with contextlib.suppress(OSError):
             part.unlink(missing_ok=True)
+
+
+def _put(part: Path, target: Path) -> None:
+    """Rename a file to a name that nothing has; of two that come at the same moment one is refused."""
+    try:
+        try:
+            os.link(part, target)
+        except FileExistsError:
+            raise
+        except OSError:  # a file system without hard links: an empty file keeps the name until it is replaced
+            os.close(os.open(target, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+            os.replace(part, target)
+    except FileExistsError:
+        raise FileError(f"Cannot write '{target}': somebody else has written it meanwhile. Name another.") from None
 
 
 def read_small(path: str | os.PathLike[str], *, what: str, most: int, next_step: str) -> str:
@@ -94,40 +180,118 @@ def read_small(path: str | os.PathLike[str], *, what: str, most: int, next_step:
         raise FileError(f"'{file}' is not UTF-8, which a {what} is.") from None
 
 
-def write_text(path: str | os.PathLike[str], text: str, *, mode: int = 0o644) -> None:
-    """Write text to a file, wholly or not at all."""
-    with replacing(path, mode=mode) as part:
+def write_text(path: str | os.PathLike[str], text: str, *, mode: int = 0o644, overwrite: bool = False) -> None:
+    """Write text to a file, wholly or not at all; over one that is there only if it may be overwritten."""
+    with replacing(path, mode=mode, overwrite=overwrite) as part:
         part.write_text(text, encoding="utf-8")
 
 
-@contextlib.contextmanager
-def filling(folder: str | os.PathLike[str]) -> Iterator[Path]:
-    """Give a new folder to write files to, and move them into `folder` when the block ends well; make it if need be.
+def check_folder(
+    folder: str | os.PathLike[str], *, names: Sequence[str] = (), mark: str = "", overwrite: bool = False, paid: bool = False
+) -> Path:
+    """Return a folder that results may be written into: one that holds none of their `names`, or an earlier result that may be overwritten.
 
-    If the block raises, the new folder is removed and `folder` is as it was. Files of other names in `folder` stay. The
-    folder itself is readable as the system's defaults say; files and folders in it keep their own modes.
+    Without `names` it must be new or empty, but for hidden files. `mark`: the file by which an earlier result is known; what has the names and not the
+    mark is somebody else's, and never overwritten.
     """
     target = Path(folder)
     if target.exists() and not target.is_dir():
         raise FileError(f"Cannot write into '{target}': it is a file. Name a folder.")
     check_writable(target / "file" if target.is_dir() else target)
-    part = target.with_name(f".{target.name}.{secrets.token_hex(4)}.part")
+    taken = [one.name for one in sorted(target.iterdir()) if (one.name in names if names else not one.name.startswith("."))] if target.is_dir() else []
+    if taken:
+        check_free(target, overwrite=overwrite, paid=paid)
+        if mark and not (target / mark).is_file():
+            raise FileError(f"Cannot overwrite '{target}': '{taken[0]}' in it is of no earlier result, which has '{mark}'. Name another folder.")
+    return target
+
+
+@contextlib.contextmanager
+def filling(
+    folder: str | os.PathLike[str], *, names: Sequence[str] = (), mark: str = "", overwrite: bool = False, paid: bool = False, resume: bool = False,
+    renewed: Sequence[str] = (),
+) -> Iterator[Path]:
+    """Give a new folder to write files to, and move them into `folder` when the block ends well; make it if need be.
+
+    If the block raises, the new folder is removed and `folder` is as it was. The folder itself is readable as the system's defaults say; files and
+    folders in it keep their own modes. Meanwhile no other run may write into it. A folder that `check_folder` refuses is refused; where it lets one be
+    overwritten, files and folders of the same names on its first level are replaced whole, and others stay. With `resume` files of
+    the same names are replaced one by one, wherever they are, and all others stay, but for those `renewed`: they go, written anew or not.
+    """
+    target = Path(folder)
+    with holding(target) as alone:
+        if resume:
+            if target.exists() and not target.is_dir():
+                raise FileError(f"Cannot write into '{target}': it is a file. Name a folder.")
+            check_writable(target / "file" if target.is_dir() else target)
+        else:
+            check_folder(target, names=names, mark=mark, overwrite=overwrite, paid=paid)
+        if alone:
+            _remove_parts(target)
+        place = Path(os.path.realpath(target))
+        part = place.with_name(f".{place.name}.{secrets.token_hex(4)}.part")
+        try:
+            part.mkdir(mode=0o700)
+            yield part
+            if not resume:
+                check_folder(target, names=names, mark=mark, overwrite=overwrite, paid=paid)  # as it is by now
+            target.mkdir(exist_ok=True)
+            files = [place.relative_to(part) for place in sorted(part.rglob("*")) if place.is_file()]
+            if resume:
+                _merge(part, place, renewed)
+            else:
+                _exchange(part, place)
+            _written.extend(target / name for name in files)
+        except FileError:
+            raise
+        except OSError as error:
+            raise FileError(f"Cannot write into '{target}': {error.strerror or 'the system refused'}.") from error
+        finally:
+            shutil.rmtree(part, ignore_errors=True)
+
+
+def _remove_parts(target: Path) -> None:
+    """Remove what runs into this folder left behind that were killed: whoever holds its lock knows that nobody else writes."""
+    real = Path(os.path.realpath(target))
+    name = re.compile(rf"\.{re.escape(real.name)}\.[0-9a-f]{{8}}\.part")
+    for place in real.parent.iterdir():
+        if name.fullmatch(place.name) and place.is_dir() and not place.is_symlink():
+            shutil.rmtree(place, ignore_errors=True)
+
+
+def _merge(part: Path, target: Path, renewed: Sequence[str]) -> None:
+    for name in renewed:
+        if (gone := target / name).is_dir() and not gone.is_symlink():
+            shutil.rmtree(gone)
+        elif not (part / name).exists():
+            gone.unlink(missing_ok=True)
+    places = sorted(part.rglob("*"))
+    for place in places:
+        if place.is_dir():
+            (inside := target / place.relative_to(part)).mkdir(exist_ok=True)
+            inside.chmod(place.stat().st_mode & 0o777)
+    for place in places:
+        if place.is_file():
+            os.replace(place, target / place.relative_to(part))
+
+
+def _exchange(part: Path, target: Path) -> None:
+    """Move what is in one folder into another, and what was there by these names away; all of it, or nothing."""
+    old = target.with_name(f".{target.name}.{secrets.token_hex(4)}.old")
+    old.mkdir(mode=0o700)
+    done: list[tuple[Path, Path]] = []
     try:
-        part.mkdir(mode=0o700)
-        yield part
-        target.mkdir(exist_ok=True)
-        places = sorted(part.rglob("*"))
-        for place in places:
-            if place.is_dir():
-                (inside := target / place.relative_to(part)).mkdir(exist_ok=True)
-                inside.chmod(place.stat().st_mode & 0o777)
-        for place in places:
-            if place.is_file():
-                os.replace(place, target / place.relative_to(part))
-                _written.append(target / place.relative_to(part))
-    except FileError:
+        for place in sorted(part.iterdir()):
+            if os.path.lexists(before := target / place.name):
+                os.rename(before, old / place.name)
+                done.append((old / place.name, before))
+            os.rename(place, before)
+            done.append((before, place))
+    except BaseException:
+        for now, then in reversed(done):
+            with contextlib.suppress(OSError):
+                os.rename(now, then)
+        with contextlib.suppress(OSError):
+            old.rmdir()  # not what could not be moved back
         raise
-    except OSError as error:
-        raise FileError(f"Cannot write into '{target}': {error.strerror or 'the system refused'}.") from error
-    finally:
-        shutil.rmtree(part, ignore_errors=True)
+    shutil.rmtree(old, ignore_errors=True)

@@ -19,7 +19,7 @@ from .attack import attack
 from .audit import audit
 from .check import check
 from .compare import compare
-from .config import configurable
+from .config import configurable, overwritable
 from .describe import describe
 from .evolve import evolve
 from .fit import fit
@@ -66,7 +66,7 @@ for command in (
     evolve,
     check,
 ):
-    app.command(cls=RegistryCommand)(configurable(command) if command in LONG else command)
+    app.command(cls=RegistryCommand)(overwritable(configurable(command) if command in LONG else command))
 app.command("open", cls=RegistryCommand)(open_page)
 app.add_typer(tree)
 app.add_typer(attack)

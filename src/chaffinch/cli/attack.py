@@ -11,7 +11,7 @@ import typer
 
 from .._base.errors import InputError, unknown_name
 from .arrow import start_arrow
-from .config import configurable
+from .config import configurable, overwritable
 from .help import RegistryCommand
 from .options import (
     HtmlOut,
@@ -207,9 +207,7 @@ def asked(
     for option, word in words.items():
         check_word(option, word)
     settings = synthesiser_of(synth)
-    check_outputs(data, json, html, confidential)
-    if population is not None:
-        check_outputs(population, json, html, confidential)
+    check_outputs(data, json, html, confidential, inputs=[population])
     start_arrow(threads)
     return AttackRequest(
         data=data,
@@ -243,6 +241,7 @@ def check_word(option: str, word: str) -> None:
 
 
 @attack.command(cls=RegistryCommand)
+@overwritable
 @configurable
 @expanded(wanted=asked)
 def membership(
@@ -274,6 +273,7 @@ def membership(
 
 
 @attack.command("singling-out", cls=RegistryCommand)
+@overwritable
 @configurable
 @expanded(wanted=asked)
 def singling_out(

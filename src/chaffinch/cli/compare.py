@@ -28,8 +28,7 @@ def compare(
     from ..report.compare import compare_all
 
     reports = [first, second, *(more or ())]
-    for path in reports:
-        check_outputs(path, json, html)
+    check_outputs(None, json, html, inputs=reports)
     found = compare_all([_read(path) for path in reports])
     if json is not None:
         write_json(json, found.to_dict())

@@ -23,7 +23,7 @@ import typer
 
 from .._base.errors import InputError, unknown_name
 
-__all__ = ["ConfigIn", "ConfigOut", "configurable", "save_config", "with_config"]
+__all__ = ["ConfigIn", "ConfigOut", "configurable", "overwritable", "save_config", "with_config"]
 
 ConfigIn = Annotated[
     Path | None, typer.Option("--config", help="Options from a TOML file, by their names; what the command line says wins.")
@@ -31,29 +31,41 @@ ConfigIn = Annotated[
 ConfigOut = Annotated[
     Path | None, typer.Option("--save-config", help="Write the options of this run to a TOML file for --config, when it is done.")
 ]
+OverwriteIn = Annotated[
+    bool, typer.Option("--overwrite", help="Replace output files that exist. Never what a privacy budget was spent on.")
+]
 MOST = 1 << 20
 """Bytes that a file of options may have."""
-OWN = ("config", "save_config", "help")
+OWN = ("config", "save_config", "overwrite", "help")
 """Options that are not in a file."""
 
 
 def configurable(command: Callable[..., Any]) -> Callable[..., Any]:
     """Return a command that has the options `--config` and `--save-config` too; `RegistryCommand` reads and writes the files."""
+    return _with_options(command, config=(ConfigIn, None), save_config=(ConfigOut, None))
+
+
+def overwritable(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a command that has the option `--overwrite` too, by which `RegistryCommand` lets it replace files."""
+    return _with_options(command, overwrite=(OverwriteIn, False))
+
+
+def _with_options(command: Callable[..., Any], **options: tuple[Any, Any]) -> Callable[..., Any]:
+    """The command with more options, each an annotation and a default, of which it hears nothing."""
     own = inspect.signature(command, eval_str=True)
     extra = [
-        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=kind)
-        for name, kind in (("config", ConfigIn), ("save_config", ConfigOut))
+        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=kind) for name, (kind, default) in options.items()
     ]
     merged = [parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY) for parameter in own.parameters.values()] + extra
 
     @functools.wraps(command)
-    def with_files(**given: Any) -> Any:
-        return command(**{name: value for name, value in given.items() if name not in OWN})
+    def with_more(**given: Any) -> Any:
+        return command(**{name: value for name, value in given.items() if name not in options})
 
-    with_files.__signature__ = own.replace(parameters=merged)  # type: ignore[attr-defined]
-    with_files.__annotations__ = {parameter.name: parameter.annotation for parameter in merged}
-    del with_files.__wrapped__
-    return with_files
+    with_more.__signature__ = own.replace(parameters=merged)  # type: ignore[attr-defined]
+    with_more.__annotations__ = {parameter.name: parameter.annotation for parameter in merged}
+    del with_more.__wrapped__
+    return with_more
 
 
 def with_config(parameters: Sequence[Any], words: Sequence[str]) -> list[str]:

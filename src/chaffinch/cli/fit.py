@@ -72,7 +72,7 @@ def fit(
         fit_on_spark(settings, input, output, cache=cache, seed=seed, json=json, quiet=quiet)
         return
     check_here(engine, cache)
-    check_outputs(source, output, json, ledger)
+    check_outputs(source, output, json, updated=[ledger], paid=[output] if choice.private else [])
     settings = choice.synthesis(reading, output, ledger=ledger, engine=engine)
     speaker = Speaker(quiet, reading, Work(choice.settings, source))
     start_arrow(threads)

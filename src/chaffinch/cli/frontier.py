@@ -88,27 +88,29 @@ def frontier(
     released is made of everybody. confidential/ gets frontier.html, frontier.json, the list of evaluated settings and the report of the release; to-release/ the table. Ends
     with 1 where nothing could be confirmed. Ctrl-C keeps what is done, and the same command goes on from there.
     """
+    from .._base.held_folders import holding
     from .._base.progress import progress_bar
     from ..table.write import ending_like
     from ..workflows.frontier.deliver import deliver
     from ..workflows.frontier.run import STOPPED, FrontierData, run_frontier
+    from ..workflows.frontier.store import check_search_folder
     from ..workflows.release_result import TO_RELEASE
     from ..workflows.running import RunOptions
     from .reading import open_beside
 
-    check_outputs(input, json if json is None or json.resolve().parent != output.resolve() else None, ledger)
-    if output.exists() and not output.is_dir():
-        raise InputError(f"Cannot write into '{output}': it is a file. Name a folder.")
-    if input.resolve().parent == (output / TO_RELEASE).resolve():
-        raise InputError(f"The input '{input}' lies where the release is written. Name another folder.")
+    check_outputs(input, json if json is None or json.resolve().parent != output.resolve() else None, updated=[ledger])
+    for path in (input, holdout, reading.schema if isinstance(reading.schema, Path) else None, ledger):
+        if path is not None and (output / TO_RELEASE).resolve() in path.resolve().parents:
+            raise InputError(f"The input '{path}' lies where the release is written. Name another folder.")
     settings = frontier_settings(
         keys=keys, sensitive=sensitive, label=label, formula=formula, tables=tables, worth=worth, max_excess=max_excess, max_auc=max_auc, epsilons=epsilons,
         choose=choose, budget=budget, evaluations=evaluations, vary=vary, attackers=attackers, tests=tests, share=share, threshold=threshold,
     )  # fmt: skip
     if ledger is not None and not settings.private:
         raise InputError("--ledger adds up privacy budgets: give --epsilons and --choose too.")
+    check_search_folder(output, paid=settings.private)
     start_arrow(threads)
-    with progress_bar(quiet=quiet, plain=True) as progress, ledger_allows():
+    with holding(output), progress_bar(quiet=quiet, plain=True) as progress, ledger_allows():
         run = RunOptions(seed=seed, threads=threads, progress=progress, command=command_line())
         source = FrontierData(
             data=input, holdout=None if holdout is None else open_beside(holdout, reading), reading=reading, person=person_id, order=order_by, weight=weight

@@ -13,7 +13,7 @@ from typing import Any
 from typer import Exit, echo
 from typer.core import TyperCommand
 
-from .._base.safe_files import check_writable, kept_files
+from .._base.safe_files import check_outputs, kept_files, overwriting
 from .config import save_config, with_config
 from .panels import panel_of, place_of
 
@@ -78,9 +78,12 @@ class RegistryCommand(TyperCommand):
 
     def invoke(self, ctx: Any) -> Any:
         """Run the command, and write its options to a file where that is asked for and it came to an end."""
+        with overwriting(ctx.params.get("overwrite", False)):
+            return self._invoke(ctx)
+
+    def _invoke(self, ctx: Any) -> Any:
         path = ctx.params.get("save_config") if self._configurable else None
-        if path is not None:
-            check_writable(path)
+        check_outputs(None, path)
         try:
             result = super().invoke(ctx)
         except KeyboardInterrupt:  # here, since typer ends on it without a word

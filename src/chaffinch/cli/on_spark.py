@@ -37,7 +37,7 @@ def synth_on_spark(
     from ..workflows.on_spark import synthesise_on_spark
     from ..workflows.running import RunOptions
 
-    check_outputs(None, model, json)
+    check_outputs(None, model, json, paid=[model] if settings.private else [])
     with ledger_allows():
         result = synthesise_on_spark(source, output, settings, RunOptions(seed=seed), model=model, cache=cache)
     if json is not None:
@@ -60,7 +60,7 @@ def fit_on_spark(settings: SynthesisSettings, source: str, output: Path, *, cach
     from ..workflows.running import RunOptions
     from .fit import say_model
 
-    check_outputs(None, output, json)
+    check_outputs(None, output, json, paid=[output] if settings.private else [])
     with ledger_allows():
         result = workflow.fit_on_spark(source, settings, RunOptions(seed=seed), cache=cache)
     result.model.save(output)

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from .._base.errors import InputError, LedgerError, PersonalDataWarning, unknown_name
+from .._base.safe_files import check_outputs
 from .screen import columns_that_fit, console, number, show_lines, show_table
 
 if TYPE_CHECKING:
@@ -313,13 +314,6 @@ def chosen_engine(engine: str, paths: Sequence[Path], reading: ReadSettings, *, 
     if choice.sentence and not quiet:
         typer.echo(f"Note: {choice.sentence}", err=True)
     return choice
-
-
-def check_outputs(source: Path, *outputs: Path | None) -> None:
-    """Raise unless every output can be written, is not the input, and is not another output."""
-    from .._base import safe_files
-
-    safe_files.check_outputs(source, *outputs)
 
 
 def write_json(path: Path, data: dict[str, Any]) -> None:

@@ -48,7 +48,7 @@ ABOUT: dict[str, tuple[str, ...]] = {
     PRIVACY: ("epsilon", "delta", "neighbours", "rows_per_person", "discover", "ledger", "dry_run", "threshold", "level", "rule", "new"),
     FILES: (
         "output", "model", "schema", "encoding", "delimiter", "decimal", "header", "comment", "table", "json", "html", "public", "confidential", "config",
-        "save_config", "record", "recipes", "acro_write_back", "write", "data", "svg", "codebook", "title",
+        "save_config", "overwrite", "record", "recipes", "acro_write_back", "write", "data", "svg", "codebook", "title",
     ),
 }  # fmt: skip
 """What the other options are about; those that stand nowhere are advanced."""

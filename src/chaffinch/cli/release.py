@@ -112,7 +112,7 @@ def release(
     from ..table.write import ending_like
     from ..workflows.policy import RiskPolicy
     from ..workflows.release import ReleaseSettings, run_release
-    from ..workflows.release_result import TO_RELEASE, leaving_folder
+    from ..workflows.release_result import EARLIER, PARTS, leaving_folder
     from ..workflows.running import RunOptions
     from ..workflows.writing import copy_paths
     from .estimates import Speaker, Work
@@ -143,25 +143,25 @@ def release(
         label=choice.label, formula=formula, repeats=repeats, measures=measures, models=models, svm_rows=svm_rows, threshold=threshold,
         thorough=thorough, sample_rows=sample_rows,
     )  # fmt: skip
+    for path in (source, fresh, reading.schema if isinstance(reading.schema, Path) else None, ledger):
+        if path is not None and {(output / name).resolve() for name in PARTS} & set(path.resolve().parents):
+            raise InputError(f"The input '{path}' lies in '{output}' where the release is written, and would be overwritten. Name another folder.")
     beside = json if json is not None and json.resolve().parent != output.resolve() else None
-    check_outputs(source, beside, public, ledger)  # the folder itself is yet to be made
+    check_outputs(source, beside, public, updated=[ledger])  # the folder itself is yet to be made
     settings = ReleaseSettings(
         synthesis=choice.synthesis(reading, output, ledger=ledger, rows=rows, copies=copies, engine="memory" if engine == "spark" else engine),
         utility=measuring, attack=attack, label=choice.label, keys=known, sensitive=wanted, max_excess=max_excess, title=title,
     )  # fmt: skip
     start_arrow(threads)
     if engine == "spark":
-        from ..workflows.release_on_spark import check_free_folder, release_on_spark
+        from ..workflows.release_on_spark import release_on_spark
 
-        check_free_folder(output)
-    with filling(output) as folder, progress_bar(quiet=quiet, plain=not choice.private) as progress, ledger_allows():
+    with filling(output, names=PARTS, mark=EARLIER, paid=choice.private) as folder, progress_bar(quiet=quiet, plain=not choice.private) as progress, ledger_allows():
         run = RunOptions(seed=seed, threads=threads, progress=progress, command=command_line())
         if engine == "spark":
             result = release_on_spark(input, settings, folder, run, holdout=holdout, cache=cache)
         else:
             outputs = copy_paths(leaving_folder(folder) / f"synthetic{ending_like(source)}", copies)
-            if source.resolve().parent == (output / TO_RELEASE).resolve() and source.name in {path.name for path in outputs}:
-                raise InputError(f"The input '{source}' would be overwritten. Name another folder.")
             speaker = Speaker(quiet, reading, Work(choice.settings, source, outputs, rows), measuring)
             result = run_release(source, settings, holdout=fresh, run=replace(run, observer=speaker), outputs=outputs)
         names = result.write_beside(folder)

@@ -142,7 +142,7 @@ def risk(
         sample_rows=sample_rows,
     )  # fmt: skip
     mine, theirs, fresh = Path(original), [Path(place) for place in synthetic], None if holdout is None else Path(holdout)
-    check_outputs(mine, json, html, public, confidential)
+    check_outputs(mine, json, html, public, confidential, inputs=[*theirs, fresh])
     start_arrow(threads)
     from ..risk import measure_risk
 

@@ -83,7 +83,7 @@ def synth(
         return
     check_here(engine, cache)
     outputs = copy_paths(target, copies)
-    check_outputs(source, *outputs, model, json, ledger)
+    check_outputs(source, *outputs, model, json, updated=[ledger], paid=[*outputs, model] if choice.private else [])
     settings = choice.synthesis(reading, target, ledger=ledger, rows=rows, copies=copies, engine=engine)
     speaker = Speaker(quiet, reading, Work(choice.settings, source, outputs, rows))
     start_arrow(threads)

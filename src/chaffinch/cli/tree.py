@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from .arrow import start_arrow
+from .config import overwritable
 from .help import RegistryCommand
 from .options import (
     Decimal,
@@ -48,6 +49,7 @@ KeepIn = Annotated[
 
 
 @tree.command(cls=RegistryCommand)
+@overwritable
 def audit(
     model: ModelFile,
     data: DataIn = None,
@@ -70,7 +72,7 @@ def audit(
     from .. import trees
     from .._base.html import write_page
 
-    check_outputs(model, json, html, confidential)
+    check_outputs(model, json, html, confidential, inputs=[data])
     opened = trees.open_model(model)
     records = _records(data, label, opened, threads, quiet, decimal)
     result = trees.audit(opened, records, label=_names(label), at_least=at_least)
@@ -89,6 +91,7 @@ def audit(
 
 
 @tree.command("prune", cls=RegistryCommand)
+@overwritable
 def prune_command(
     model: ModelFile,
     output: Annotated[Path, typer.Option("-o", "--output", help="The pruned model: .skops, or .json for plain JSON.")],
@@ -113,7 +116,7 @@ def prune_command(
     from ..trees.prune import without_counts
     from ..trees.released import certify
 
-    check_outputs(model, output, json, html)
+    check_outputs(model, output, json, html, inputs=[data])
     opened = trees.open_model(model)
     records = _records(data, label, opened, threads, quiet, decimal)
     result = trees.prune(opened, records, label=_names(label), at_least=at_least, keep=keep)

@@ -91,7 +91,7 @@ def utility(
     from .reading import open_beside, open_input
 
     mine, theirs, others = Path(original), Path(synthetic), None if holdout is None else Path(holdout)
-    check_outputs(mine, json, html, public)
+    check_outputs(mine, json, html, public, inputs=[theirs, others])
     start_arrow(threads)
     with progress_bar(quiet=quiet, plain=True) as progress:
         settings = utility_settings(

@@ -98,7 +98,7 @@ class Project:
             if not seeded:
                 _admit(current, after, release)
             write_text(
-                self.path, json.dumps(after._file(), indent=2, ensure_ascii=False, allow_nan=False) + "\n", mode=0o600
+                self.path, json.dumps(after._file(), indent=2, ensure_ascii=False, allow_nan=False) + "\n", mode=0o600, overwrite=True
             )
         return after
 

@@ -288,13 +288,13 @@ class FrontierResult:
         """Return the frontier with the name of its table."""
         return replace(self, about=replace(self.about, original=original))
 
-    def to_html(self, path: str | os.PathLike[str] | None = None) -> str:
+    def to_html(self, path: str | os.PathLike[str] | None = None, *, overwrite: bool = False) -> str:
         """Return the frontier as one HTML file, to be kept inside, and write it to a path if one is given."""
         from .frontier import frontier_page
 
         html = frontier_page(self)
         if path is not None:
-            write_page(path, html)
+            write_page(path, html, overwrite=overwrite)
         return html
 
     def rows(self, worth: str | None = None) -> list[list[str]]:

@@ -44,11 +44,11 @@ class ShownResult:
         for sentence in self.said():
             print(sentence)
 
-    def to_html(self, path: str | os.PathLike[str] | None = None) -> str:
+    def to_html(self, path: str | os.PathLike[str] | None = None, *, overwrite: bool = False) -> str:
         """Return the table and the picture as one HTML file, and write it to a path if one is given."""
         page = html_page(self.title, self._repr_html_())
         if path is not None:
-            write_page(path, page)
+            write_page(path, page, overwrite=overwrite)
         return page
 
     def _repr_html_(self) -> str:

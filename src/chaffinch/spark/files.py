@@ -18,6 +18,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from .._base import safe_files
 from .._base.errors import ClusterError, FileError
 from .._base.seeds import Seed
 from ..synth.model import FittedModel
@@ -75,15 +76,16 @@ class WriteRows:
 
 
 def write(
-    model: FittedModel, folder: str | os.PathLike[str], n_rows: int | None = None, *, seed: Seed = None, session: Any = None, partitions: int | None = None
-) -> WrittenRows:
+    model: FittedModel, folder: str | os.PathLike[str], n_rows: int | None = None, *, seed: Seed = None, session: Any = None, partitions: int | None = None,
+    overwrite: bool = False, paid: bool = False,
+) -> WrittenRows:  # fmt: skip
     """Write new rows to a folder of Parquet files, and return what was written: the rows of `model.sample(n_rows, seed=seed)`, in the order of the files.
 
-    `folder`: a path that the driver and all workers see; there may be none yet, an empty one, or one that this function wrote, which is replaced when
-    all is done. For other places (hdfs://, s3://, tables) let Spark write: `draw(model, n_rows, seed=seed).write`.
+    `folder`: a path that the driver and all workers see; there may be none yet, an empty one, or with `overwrite` one that this function wrote, which is
+    replaced when all is done; never by rows that are `paid` for, with a fit of their own under a privacy budget. For other places (hdfs://, s3://, tables) let Spark write: `draw(model, n_rows, seed=seed).write`.
     """
     session = current_session(session)
-    target = check_folder(folder)
+    target = check_folder(folder, overwrite=overwrite, paid=paid)
     task = draw_task(model, n_rows, seed)
     ready(session)
     batches = max(1, -(-task.n_rows // model.batch_rows))
@@ -96,6 +98,7 @@ def write(
                 numbers = session.range(0, batches, 1, tasks)
             answer = collected(mapped(numbers, WriteRows(task, str(part)), ROWS_SHAPE))
             names = _sorted_files(part, answer, batches=batches, n_rows=task.n_rows)
+            check_folder(folder, overwrite=overwrite, paid=paid)  # as it is by now
             _place(part, target)
         except FileError:
             raise
@@ -106,8 +109,8 @@ def write(
     return WrittenRows(target, tuple(target / name for name in names), task.n_rows)
 
 
-def check_folder(folder: str | os.PathLike[str]) -> Path:
-    """Return the folder to write, checked: nothing that somebody else put there is ever replaced."""
+def check_folder(folder: str | os.PathLike[str], *, overwrite: bool = False, paid: bool = False) -> Path:
+    """Return the folder to write, checked: nothing that somebody else put there is ever replaced, and rows of an earlier run only with `overwrite`."""
     if is_address(os.fspath(folder)):
         raise FileError(f"'{os.fspath(folder)}' is an address, which Spark writes to and not workers: use draw(model, n_rows, seed=seed).write.parquet(...).")
     target = local_path(os.fspath(folder)).absolute()
@@ -117,6 +120,8 @@ def check_folder(folder: str | os.PathLike[str]) -> Path:
         raise FileError(f"Cannot write '{target}': there is no folder '{target.parent}'. Make it first, or name another.")
     if target.is_dir() and any(target.iterdir()) and not (target / MANIFEST).is_file():
         raise FileError(f"'{target}' holds other files. Name a new folder, or empty it: it would be replaced.")
+    if target.is_dir() and any(target.iterdir()):
+        safe_files.check_free(target, overwrite=overwrite, paid=paid)
     return target
 
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from .._base.errors import ChaffinchError, FileError, InputError
+from .._base.safe_files import may_overwrite
 from .jobs import in_our_words, reason, translated
 
 __all__ = ["MANIFEST", "check_free", "is_address", "local_path", "on_hadoop", "own_folder", "read_frame", "remover", "write_frame"]
@@ -152,23 +153,28 @@ def _shape(message: str) -> str:
     return re.sub(r"\b(required|optional) ", "", message.partition("{")[2])
 
 
-def check_free(session: Any, place: str) -> None:
-    """Raise unless rows can go to an address: nothing is there, or rows that were written there before."""
+def check_free(session: Any, place: str, *, paid: bool = False) -> None:
+    """Raise unless rows can go to an address: nothing is there, or rows that were written there before and may be overwritten, never by rows that are `paid` for."""
     if hasattr(session, "_jsc"):
         try:
-            blocked = _there(session, place) and not _there(session, f"{place.rstrip('/')}/{MANIFEST}") and not _empty(session, place)
+            used = _there(session, place) and not _empty(session, place)
+            blocked = used and not _there(session, f"{place.rstrip('/')}/{MANIFEST}")
         except Exception as error:
             raise _no_table(place, error) from None
         if blocked:
             raise FileError(f"'{place}' holds other files. Name a new folder, or empty it: it would be replaced.")
+        if used and paid:
+            raise FileError(f"Cannot write '{place}': it holds rows, and with --epsilon nothing is overwritten, since a privacy budget is spent once. Name another.")
+        if used and not may_overwrite():
+            raise FileError(f"Cannot write '{place}': it holds rows of an earlier run. Name another, or replace them with --overwrite.")
 
 
-def write_frame(session: Any, frame: Any, place: str, n_rows: int) -> None:
+def write_frame(session: Any, frame: Any, place: str, n_rows: int, *, paid: bool = False) -> None:
     """Write drawn rows to an address by Spark's own writer, beside, and rename them into place: until then what was there is untouched.
 
     Connect cannot rename: there the address must be new, and Spark's mark `_SUCCESS` says that it is whole.
     """
-    check_free(session, place)
+    check_free(session, place, paid=paid)
     if not hasattr(session, "_jsc"):
         try:
             frame.write.parquet(place)
@@ -184,6 +190,7 @@ def write_frame(session: Any, frame: Any, place: str, n_rows: int) -> None:
         with in_our_words():
             frame.write.parquet(part)
             _write_text(session, f"{part}/{MANIFEST}", json.dumps({"format": "chaffinch-rows", "version": 1, "rows": n_rows}))
+            check_free(session, place, paid=paid)  # as it is by now
             replaced = _there(session, place)
             if replaced:
                 _rename(session, place, old)

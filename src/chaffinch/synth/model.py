@@ -249,11 +249,14 @@ class FittedModel:
 
         return error_bars(self, columns, level=level)
 
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the model to one file: JSON and safetensors, readable by its owner only."""
+    def save(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> None:
+        """Write the model to one file: JSON and safetensors, readable by its owner only.
+
+        A file that is there is refused unless `overwrite`; always where either model was paid for with a privacy budget.
+        """
         from .model_file import save_model
 
-        save_model(self, path)
+        save_model(self, path, overwrite=overwrite)
 
     def describe(self) -> ModelDescription:
         """Return what the model holds, for people."""

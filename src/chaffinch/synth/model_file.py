@@ -37,13 +37,13 @@ UNNAMED_KIND = "bayesnet"
 """The kind of files that name none."""
 
 
-def save_model(model: FittedModel, path: str | os.PathLike[str]) -> None:
+def save_model(model: FittedModel, path: str | os.PathLike[str], *, overwrite: bool = False) -> None:
     """Write a model, wholly or not at all, readable by its owner only: its tables are counts of records."""
     from safetensors.numpy import save_file
 
     header, arrays = file_parts(model)
     text = json.dumps(header, ensure_ascii=False, allow_nan=False)
-    with replacing(path, mode=0o600) as part:
+    with replacing(path, mode=0o600, overwrite=overwrite, paid=model.privacy is not None) as part:
         save_file({name: np.ascontiguousarray(array) for name, array in arrays.items()}, part, {"chaffinch": text})
         part.chmod(0o600)
 

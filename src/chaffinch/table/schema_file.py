@@ -267,9 +267,9 @@ def _first_line(error: Exception) -> str:
     return (str(error).splitlines() or ["cannot be parsed"])[0].rstrip(".")
 
 
-def write_schema(schema: Schema, path: str | os.PathLike[str], *, source: str = "") -> None:
+def write_schema(schema: Schema, path: str | os.PathLike[str], *, source: str = "", overwrite: bool = False) -> None:
     """Write a schema as TOML, readable by its owner only: it lists levels of the data."""
-    write_text(path, schema_text(schema, source=source), mode=0o600)
+    write_text(path, schema_text(schema, source=source), mode=0o600, overwrite=overwrite)
 
 
 def schema_text(schema: Schema, *, source: str = "") -> str:

@@ -252,11 +252,11 @@ class Table:
 
         return OBJECTS[self.origin.native].give_back(self)
 
-    def write(self, path: str | os.PathLike[str]) -> None:
-        """Write the table to a file, in the format that its name ends in; the old file stays until the new is whole."""
+    def write(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> None:
+        """Write the table to a file, in the format that its name ends in; a file that is there is refused unless `overwrite`."""
         from .write import write_table
 
-        write_table(self, path)
+        write_table(self, path, overwrite=overwrite)
 
     def _cells(self) -> list[list[str]]:
         """The rows as words, for those that are shown."""

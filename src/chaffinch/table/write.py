@@ -60,17 +60,17 @@ def _written(path: str | os.PathLike[str]) -> tuple[str, Writer]:
     return writers[ending]
 
 
-def write_table(table: Table, path: str | os.PathLike[str]) -> None:
-    """Write a table to a file."""
-    with table_writer(path) as write:
+def write_table(table: Table, path: str | os.PathLike[str], *, overwrite: bool = False) -> None:
+    """Write a table to a file; over one that is there only with `overwrite`."""
+    with table_writer(path, overwrite=overwrite) as write:
         write(table)
 
 
 @contextlib.contextmanager
-def table_writer(path: str | os.PathLike[str]) -> Iterator[Callable[[Table], None]]:
+def table_writer(path: str | os.PathLike[str], *, overwrite: bool = False, paid: bool = False) -> Iterator[Callable[[Table], None]]:
     """Give a function that appends a table to a file; the file takes its place when the block ends well."""
     writer = _written(path)[1]
-    with replacing(path) as part, writer(part, Path(path)) as write:
+    with replacing(path, overwrite=overwrite, paid=paid) as part, writer(part, Path(path)) as write:
         yield lambda table: write(_bare(table))
 
 

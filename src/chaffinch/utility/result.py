@@ -174,13 +174,13 @@ class UtilityResult:
         """Print each metric's number beside its references, and the word for it."""
         print(text_table(HEAD, self._rows()))
 
-    def to_html(self, path: str | os.PathLike[str] | None = None) -> str:
+    def to_html(self, path: str | os.PathLike[str] | None = None, *, overwrite: bool = False) -> str:
         """Return the table, the picture and the sentences as one HTML file, and write it to a path if one is given."""
         sentences = "".join(f"<li>{escape(row.sentence)}</li>" for row in self.verdict)
         title = f"What {shown(self.about.synthetic.name or 'the synthetic table')} is worth"
         page = html_page(title, f"{self._repr_html_()}<ul>{sentences}</ul>")
         if path is not None:
-            write_page(path, page)
+            write_page(path, page, overwrite=overwrite)
         return page
 
     def _rows(self) -> list[list[str]]:

@@ -78,7 +78,7 @@ def put_down(folder: Path, word: str, *, run: int, reason: str, checkers: Sequen
     if word not in get_args(Word):
         raise unknown_name("decision", word, get_args(Word))
     _check_reason(reason)
-    write_text(folder / RECORD, _text(word, run, reason, checkers, waiting, about), mode=0o600)
+    write_text(folder / RECORD, _text(word, run, reason, checkers, waiting, about), mode=0o600, overwrite=True)
 
 
 def _check_reason(reason: str) -> None:
@@ -92,14 +92,14 @@ def approve(folder: Path, tables: Sequence[Path], page: str, *, run: int, reason
     if not tables or not all(path.is_file() and not path.is_symlink() for path in tables):
         raise FileError("The table of this run is not there any more. Run it again.")
     hashes: dict[str, str] = {}
-    with filling(folder) as part:
+    with filling(folder, resume=True) as part:
         for path in tables:
             shutil.copyfile(path, part / path.name)
             hashes[path.name] = _hash(part / path.name)
         (part / "page.html").write_text(page, encoding="utf-8")
         hashes["page.html"] = _hash(part / "page.html")
     # Last: a record of an approval is only there once all that it tells of is.
-    write_text(folder / RECORD, _text("approved", run, reason, checkers, False, {**about, "files": hashes}), mode=0o600)
+    write_text(folder / RECORD, _text("approved", run, reason, checkers, False, {**about, "files": hashes}), mode=0o600, overwrite=True)
 
 
 def record_in(path: Path) -> DecisionRecord | None:

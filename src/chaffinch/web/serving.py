@@ -23,7 +23,7 @@ ENTRY_FILE = "enter.html"
 
 def entry_file(path: Path, address: str) -> Path:
     """Write a page for its owner alone that leads to an address, and return its path."""
-    write_text(path, f'<!doctype html><html lang="en"><meta charset="utf-8"><title>Chaffinch</title><meta http-equiv="refresh" content="0;url={escape(address)}"></html>\n', mode=0o600)
+    write_text(path, f'<!doctype html><html lang="en"><meta charset="utf-8"><title>Chaffinch</title><meta http-equiv="refresh" content="0;url={escape(address)}"></html>\n', mode=0o600, overwrite=True)
     return path
 
 

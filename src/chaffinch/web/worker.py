@@ -50,7 +50,7 @@ def main(folder: Path) -> int:
         os.nice(5)  # the page answers first
     with open(os.open(said, os.O_CREAT | os.O_WRONLY | os.O_TRUNC, 0o600), "wb") as handle:
         process = subprocess.Popen([sys.executable, "-m", *module], stdin=subprocess.DEVNULL, stdout=handle, stderr=handle, env=environment)
-        write_text(folder / "started.json", json.dumps({"pid": process.pid, "worker": os.getpid(), "time": time.time()}) + "\n", mode=0o600)
+        write_text(folder / "started.json", json.dumps({"pid": process.pid, "worker": os.getpid(), "time": time.time()}) + "\n", mode=0o600, overwrite=True)
         if (folder / "stop").exists():  # asked for before there was anything to stop
             process.send_signal(signal.SIGINT)
         code = process.wait()
@@ -70,7 +70,7 @@ def _elsewhere(paths: Sequence[str]) -> str:
 
 
 def _end(folder: Path, code: int, said: str) -> None:
-    write_text(folder / "ended.json", json.dumps({"code": code, "said": said, "time": time.time()}, ensure_ascii=False) + "\n", mode=0o600)
+    write_text(folder / "ended.json", json.dumps({"code": code, "said": said, "time": time.time()}, ensure_ascii=False) + "\n", mode=0o600, overwrite=True)
 
 
 if __name__ == "__main__":

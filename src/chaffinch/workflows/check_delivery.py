@@ -55,9 +55,8 @@ class CheckDelivery:
             raise InputError("--write is for mitigated outputs: add --mitigate.")
         if self.write is not None:
             check_new_folder(self.write)
-        wanted = (self.json, self.html, self.confidential, released if self.record else None)
-        for one in (source, *inputs, None if self.record else released):
-            check_outputs(one, *wanted)
+        wanted = (self.json, self.html, self.confidential)
+        check_outputs(source, *wanted, inputs=[*inputs, None if self.record else released], updated=[released if self.record else None])
         back = self.acro_write_back
         if back is None:
             return

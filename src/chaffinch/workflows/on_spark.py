@@ -125,8 +125,8 @@ def synthesise_on_spark(
     Parameters
     ----------
     source, output
-        Addresses with a scheme, or paths. The output is a folder of Parquet files; one that holds rows of an earlier run is replaced when all is
-        done, and nothing else is ever. None: nothing is drawn.
+        Addresses with a scheme, or paths. The output is a folder of Parquet files; one that holds rows of an earlier run is replaced, where
+        that may be overwritten and no budget is spent, when all is done, and nothing else is ever. None: nothing is drawn.
     model
         A file to save the model to.
     cache
@@ -140,12 +140,12 @@ def synthesise_on_spark(
     _check_reading(settings.reading)
     places = [] if output is None else copy_places(output, settings.copies)
     for place in places:
-        _check_place(place, source)
+        _check_place(place, source, paid=settings.private)
     steps = _Steps()
     with contextlib.nullcontext(session) if session is not None else started_session() as spark:
         for place in places:
             if is_address(place):
-                check_free(spark, place)
+                check_free(spark, place, paid=settings.private)
         with steps.timed("read"):
             scanned = _read(spark, source, settings, run, check)
         with _coded(spark, scanned, cache) as counter, steps.timed("fit"):
@@ -155,7 +155,7 @@ def synthesise_on_spark(
         rows = fitted.n_rows if settings.rows is None else settings.rows
         for number, place in enumerate(places, 1):
             with steps.timed("sample and write"):
-                _draw(spark, fitted, place, rows, _stream(run, number))
+                _draw(spark, fitted, place, rows, _stream(run, number), paid=settings.private)
     return SparkSynthesis(fitted, scanned, _account(fitted, scanned, settings, run, rows, steps.seconds, drawn=bool(places)), tuple(places), rows)
 
 
@@ -211,14 +211,14 @@ def _here(session: Any) -> bool:
     return hasattr(session, "_jsc") and str(session.sparkContext.master).startswith("local")
 
 
-def _draw(session: Any, model: Any, place: str, rows: int, seed: Any) -> None:
+def _draw(session: Any, model: Any, place: str, rows: int, seed: Any, *, paid: bool = False) -> None:
     if is_address(place):
-        write_frame(session, draw(model, rows, seed=seed, session=session), place, rows)
+        write_frame(session, draw(model, rows, seed=seed, session=session), place, rows, paid=paid)
     else:
-        write(model, local_path(place), rows, seed=seed, session=session)
+        write(model, local_path(place), rows, seed=seed, session=session, paid=paid)
 
 
-def _check_place(place: str, source: str) -> None:
+def _check_place(place: str, source: str, *, paid: bool = False) -> None:
     """Raise unless rows can be written to a place that this machine sees; addresses are looked at by Spark."""
     ending = Path(place).suffix.lower()
     if ending in (".csv", ".tsv", ".txt", ".xlsx", ".sav", ".dta", ".arrow", ".feather", ".gz", ".json"):
@@ -229,7 +229,7 @@ def _check_place(place: str, source: str) -> None:
         return
     if local_path(place).resolve() == local_path(source).resolve():
         raise FileError(f"Cannot write '{place}': it is the input. Name another folder.")
-    check_folder(local_path(place))
+    check_folder(local_path(place), paid=paid)
 
 
 def _check_reading(reading: ReadSettings) -> None:

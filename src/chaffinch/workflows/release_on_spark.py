@@ -10,7 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from .._base.errors import FileError, InputError, unknown_name
+from .._base.errors import InputError, unknown_name
 from ..report.result import report_of
 from ..risk import RiskResult, measure_risk
 from ..risk.attribution.crossfit import LEAST_ROWS
@@ -25,19 +25,13 @@ from .measure_on_spark import check_sample
 from .on_spark import cache_place, check_on_spark, synthesise_on_spark
 from .policy import RiskPolicy
 from .release import ReleaseSettings
-from .release_result import TO_RELEASE, ReleaseResult, leaving_folder
+from .release_result import ReleaseResult, leaving_folder
 from .running import RunOptions
 
-__all__ = ["check_free_folder", "release_on_spark"]
+__all__ = ["release_on_spark"]
 
 NAME = "synthetic.parquet"
 """The folder of the files that workers write."""
-
-
-def check_free_folder(output: Path) -> None:
-    """Raise where a folder holds rows of an earlier release on Spark: files of it would stay among those of a new one."""
-    if (output / TO_RELEASE / NAME).exists():
-        raise FileError(f"'{output}' holds a release already, whose files would mix with those of a new one. Name another folder, or remove it.")
 
 
 def release_on_spark(

@@ -25,10 +25,15 @@ from ..table import Table
 from ..utility import UtilityResult
 from .writing import write_batches
 
-__all__ = ["CONFIDENTIAL", "TO_RELEASE", "ReleaseResult", "leaving_folder"]
+__all__ = ["CONFIDENTIAL", "EARLIER", "PARTS", "TO_RELEASE", "ReleaseResult", "leaving_folder"]
 
 TO_RELEASE, CONFIDENTIAL = "to-release", "confidential"
 """The folders of a release: what is meant to leave once that is decided, and what stays inside."""
+
+
+PARTS = (TO_RELEASE, CONFIDENTIAL)
+EARLIER = f"{CONFIDENTIAL}/report.json"
+"""The file by which the folder of an earlier release is known."""
 
 
 def leaving_folder(folder: Path) -> Path:
@@ -127,13 +132,16 @@ class ReleaseResult:
         drawing = None if self.model is None else self.model.plot()
         return render(self.report, network_svg=None if drawing is None else drawing.svg, public=public)
 
-    def save(self, folder: str | os.PathLike[str]) -> tuple[Path, ...]:
+    def save(self, folder: str | os.PathLike[str], *, overwrite: bool = False) -> tuple[Path, ...]:
         """Write the synthetic tables, the model and the report into a folder, all of them or none, and return where they are.
 
         `to-release` gets what is meant to leave once that is decided: the tables, and a model that a private fit made. `confidential`, which its
         owner alone can open, gets the report, whose figures are taken from the original, and a model that holds counts of records.
+
+        A folder that has these two is refused unless it holds an earlier release and `overwrite` is given: that release is then replaced. A release that a
+        privacy budget was spent on replaces none, and is never replaced.
         """
-        with filling(folder) as part:
+        with filling(folder, overwrite=overwrite, paid=self.model is not None and self.model.privacy is not None, names=PARTS, mark=EARLIER) as part:
             for name, table in zip(self.names, self.tables, strict=not self.files):
                 write_batches(table, leaving_folder(part) / name)
             for file in self.files:

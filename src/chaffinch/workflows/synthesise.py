@@ -326,7 +326,7 @@ class Synthesis:
         tables = []
         for i in range(self.settings.copies):
             equal, compared, batches = 0, 0, []
-            with writer_of(outputs[i] if outputs else None) as write:
+            with writer_of(outputs[i] if outputs else None, paid=self.settings.private) as write:
                 for batch in self._batches(model, table, self._stream(i + 1)):
                     with self.timed("write"):
                         write(batch)

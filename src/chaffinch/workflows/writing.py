@@ -52,6 +52,6 @@ def write_batches(table: Table, path: Path) -> None:
             write(table[start : start + rows])
 
 
-def writer_of(path: Path | None) -> AbstractContextManager[Callable[[Table], object]]:
+def writer_of(path: Path | None, *, paid: bool = False) -> AbstractContextManager[Callable[[Table], object]]:
     """Give what appends tables to a file, or, without a path, does nothing."""
-    return nullcontext(lambda table: None) if path is None else table_writer(path)
+    return nullcontext(lambda table: None) if path is None else table_writer(path, paid=paid)

@@ -137,4 +137,4 @@ def recorded(
 
 def write_released(path: str | os.PathLike[str], released: ReleasedOutputs) -> None:
     """Write the file, all of it or nothing, for its owner alone: it lists the levels of columns, which may come from the data."""
-    write_text(Path(path), json.dumps(released.to_dict(), indent=1, ensure_ascii=False) + "\n", mode=0o600)
+    write_text(Path(path), json.dumps(released.to_dict(), indent=1, ensure_ascii=False) + "\n", mode=0o600, overwrite=True)

@@ -264,7 +264,7 @@ class RiskResult:
         if self.together is not None:
             print(self.together.sentence)
 
-    def to_html(self, path: str | os.PathLike[str] | None = None) -> str:
+    def to_html(self, path: str | os.PathLike[str] | None = None, *, overwrite: bool = False) -> str:
         """Return the table, the picture and the sentences as one HTML file, and write it to a path if one is given."""
         said = [*(row.sentence for row in self.verdict), *(test.sentence for test in self.memorisation_tests)]
         said += [] if self.together is None else [self.together.sentence]
@@ -273,7 +273,7 @@ class RiskResult:
         title = f"What {shown(self.about.one_synthetic.name or 'the synthetic table')} gives away"
         page = html_page(title, f"{head}{self._repr_html_()}<ul>{sentences}</ul>")
         if path is not None:
-            write_page(path, page)
+            write_page(path, page, overwrite=overwrite)
         return page
 
     def rows(self) -> list[list[str]]:

@@ -106,7 +106,7 @@ class FolderStore:
         about = _about(self.folder)
         own = about.get("fingerprint")
         if own is None:
-            write_text(self.folder / ABOUT, json.dumps({**about, "fingerprint": fingerprint}), mode=0o600)
+            write_text(self.folder / ABOUT, json.dumps({**about, "fingerprint": fingerprint}), mode=0o600, overwrite=True)
         elif own != fingerprint:
             raise InputError(
                 f"The folder '{self.folder}' holds shadows of other data or other settings. Name another, or delete it."
@@ -146,7 +146,7 @@ def stored_seed(folder: Path | None, seed: Seed) -> Seed:
     if "seed" not in about:
         number = seed if isinstance(seed, int) else int(seed_sequence(seed).generate_state(1, np.uint64)[0])
         about["seed"] = number
-        write_text(path / ABOUT, json.dumps(about), mode=0o600)
+        write_text(path / ABOUT, json.dumps(about), mode=0o600, overwrite=True)
     return int(about["seed"]) if seed is None else seed
 
 

@@ -58,18 +58,18 @@ def open_model(path: str | os.PathLike[str]) -> OpenedModel:
 
 
 def write_model(
-    path: str | os.PathLike[str], ensemble: Ensemble, model: Any = None, *, check: Callable[[Path], None] | None = None
+    path: str | os.PathLike[str], ensemble: Ensemble, model: Any = None, *, check: Callable[[Path], None] | None = None, overwrite: bool = False
 ) -> None:
     """Write a model, wholly or not at all, in the format that the name ends in: scikit-learn's own model as .skops, plain trees as .json.
 
-    `check` is called with the file while it still has another name: if it raises, there is no file.
+    A file that is there is refused unless `overwrite`. `check` is called with the file while it still has another name: if it raises, there is no file.
     """
     writers = {form.ending: form.write for form in TREE_FORMATS if form.ending and form.write}
     ending = Path(path).suffix.lower()
     if ending not in writers:
         raise InputError(f"The name of the output must end in {' or '.join(writers)}. Got '{Path(path).name}'.")
     data = writers[ending](ensemble, model)
-    with replacing(path) as part:
+    with replacing(path, overwrite=overwrite) as part:
         part.write_bytes(data)
         if check is not None:
             check(part)

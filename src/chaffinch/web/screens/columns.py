@@ -171,4 +171,4 @@ def _keep(page: Page, text: str) -> None:
     known = {column.name for column in schema}
     if absent := [name for name in names if name not in known]:
         raise InputError(f"The schema has no entry for column '{absent[0]}'. Columns that are to be left out have output = \"drop\".")
-    write_text(page.project.path("schema.toml"), text, mode=0o600)
+    write_text(page.project.path("schema.toml"), text, mode=0o600, overwrite=True)

@@ -39,7 +39,7 @@ def _compared(page: Page, jobs: list[Job]) -> Any:
     from ...report.compare import compare_all
 
     path = page.project.path("comparison.html")
-    write_text(path, compare_all([report_of_run(job) for job in jobs], [f"run {job.number}" for job in jobs]).to_html(), mode=0o600)
+    write_text(path, compare_all([report_of_run(job) for job in jobs], [f"run {job.number}" for job in jobs]).to_html(), mode=0o600, overwrite=True)
     return body_of(path)
 
 

@@ -21,11 +21,13 @@ from ..running import RunOptions
 from ..synthesise import SynthesisSettings
 from .confirm import Confirmer, choice_sentence, private_candidates
 from .evaluate import FrontierStudy
-from .run import FrontierData, FrontierRun
+from .run import STOPPED, FrontierData, FrontierRun
 
 __all__ = ["Delivery", "deliver", "release_chosen"]
 
 RESAMPLES = 1000
+OF_A_RELEASE = (TO_RELEASE, *(f"{CONFIDENTIAL}/{name}" for name in ("report.json", "report.html", "model.chaffinch", "refused")))
+"""What is of the release, and goes when the search is run again: another choice may release nothing."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,7 +47,8 @@ def deliver(
     A release whose own figures break a limit is reported, and its table is not written; under a promise it is, since whether a table is there must not hang on figures.
     """
     result, release = found.result, None
-    with filling(folder) as part:
+    stopped = result.about.stopped.startswith(STOPPED)
+    with filling(folder, resume=True, renewed=() if stopped else OF_A_RELEASE) as part:
         inside = part / CONFIDENTIAL
         inside.mkdir(mode=0o700, exist_ok=True)
         choice = result.choice

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from ..._base.errors import InputError
+from ..._base.held_folders import holding
 from ..._base.masking import THRESHOLD
 from ..._base.progress import Progress, watched
 from ..._base.runs import RunFacts
@@ -134,7 +135,11 @@ def frontier(
     with watched(progress) as show:
         run = RunOptions(seed=seed, threads=threads, progress=show)
         source = FrontierData(data=data, holdout=holdout, reading=ReadSettings(schema=schema, threshold=threshold), person=person)
-        return run_frontier(source, settings, run=run, folder=None if folder is None else Path(folder)).result
+        if folder is None:
+            return run_frontier(source, settings, run=run).result
+        Path(folder).mkdir(parents=True, exist_ok=True)
+        with holding(Path(folder)):
+            return run_frontier(source, settings, run=run, folder=Path(folder)).result
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

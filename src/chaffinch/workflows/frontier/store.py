@@ -16,18 +16,30 @@ import pyarrow as pa
 from ... import __version__
 from ..._base.errors import InputError
 from ..._base.plain import check_format, from_plain, to_plain
-from ..._base.safe_files import read_small, write_text
+from ..._base.safe_files import check_folder, check_free, read_small, write_text
 from ...report.frontier_result import Confirmation, Evaluation
 from ...table.table import Table
+from ..release_result import CONFIDENTIAL, PARTS, TO_RELEASE
 from .settings import FrontierSettings
 
-__all__ = ["EVALUATIONS", "EvaluationFile", "inputs_of"]
+__all__ = ["EVALUATIONS", "EvaluationFile", "check_search_folder", "inputs_of"]
 
 EVALUATIONS = "evaluations.json"
 """The name of the file, in the folder that stays inside."""
 
 FORMAT, VERSION = "chaffinch-frontier-evaluations", 1
 MOST_BYTES = 256 << 20
+
+
+def check_search_folder(folder: Path, *, paid: bool) -> None:
+    """Raise unless a search may be written into a folder: a new or empty one, or its own, which it goes on in.
+
+    A table that it released there is refused unless it may be overwritten, and always where a privacy budget is spent.
+    """
+    if not (folder / CONFIDENTIAL / EVALUATIONS).is_file():
+        check_folder(folder, names=PARTS, mark=f"{CONFIDENTIAL}/{EVALUATIONS}")
+    elif (released := folder / TO_RELEASE).is_dir() and any(released.iterdir()):
+        check_free(released, paid=paid)
 
 
 def inputs_of(table: Table, holdout: Table | None, settings: FrontierSettings) -> dict[str, Any]:
@@ -91,4 +103,4 @@ class EvaluationFile:
             "confidential": True, "format": FORMAT, "version": VERSION, "inputs": dict(self.inputs), "seed": self.seed,
             "evaluations": to_plain(self.evaluations), "looks": to_plain(list(self.looks.values())),
         }  # fmt: skip
-        write_text(self.path, json.dumps(data, indent=1, ensure_ascii=False, allow_nan=False) + "\n", mode=0o600)
+        write_text(self.path, json.dumps(data, indent=1, ensure_ascii=False, allow_nan=False) + "\n", mode=0o600, overwrite=True)
