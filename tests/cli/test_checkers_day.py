@@ -180,6 +180,14 @@ def ignored(folder: Path, people: pd.DataFrame) -> None:
     add_help(folder, '"remarks.txt" = { ignore = true }')
 
 
+def with_pain(people: pd.DataFrame) -> pd.DataFrame:
+    return people.assign(pain=np.where(people["age"] % 3 == 0, "None", np.where(people["sex"] == "f", "Mild", "Severe")))
+
+
+def level_called_none(folder: Path, people: pd.DataFrame) -> None:
+    people.groupby("pain").size().rename("n").reset_index().to_csv(folder / "pain.csv", index=False)
+
+
 def ignored_records(folder: Path, people: pd.DataFrame) -> None:
     """What outputs.toml was once proposed to ignore: head(data), 60 rows of records, residuals."""
     residuals = people["income"] - people["income"].mean()
@@ -215,6 +223,7 @@ TRAPS: tuple[Trap, ...] = (
         "Take",
         options=("--accept-ignored",),
     ),
+    Trap("a level called None", level_called_none, {"pain.csv": "pass"}, "pass", code=0, change=with_pain),
     Trap("an unclosed quote", unclosed_quote, {"cut.csv": "not assessed", "long.csv": "not assessed"}, "Quotes are not closed"),
 )  # fmt: skip
 """Add a trap here: its name, the function that writes it, verdicts, and what is said."""

@@ -115,3 +115,34 @@ def test_an_error_names_words_that_as_many_records_as_the_threshold_share(thresh
     named = "refused, unknown" if threshold == 10 else "unknown"
     assert f"Common words in it: {named}." in str(caught.value)
     assert "Sark" not in str(caught.value)
+
+
+@pytest.mark.parametrize("stream", [False, True], ids=["memory", "stream"])
+def test_none_is_a_level_among_words_and_missing_among_numbers(tmp_path, stream):
+    words, numbers = ["None", "Mild", "Severe", "NA"], ["None", "3", "7.5", "12"]
+    path = tmp_path / "in.csv"
+    path.write_text("pain,score\n" + "".join(f"{words[i % 4]},{numbers[i % 4]}\n" for i in range(400)))
+    table = chaffinch.read(path, stream=True) if stream else chaffinch.read(path)
+    pain, score = table.schema["pain"], table.schema["score"]
+    assert (pain.missing, score.missing) == (("NA",), ("None",))
+    assert pain.codec.levels == ("Mild", "None", "Severe")
+    if not stream:
+        counts = table.to_pandas()
+        assert counts["pain"].value_counts().to_dict() == {"None": 100, "Mild": 100, "Severe": 100}
+        assert counts["score"].isna().sum() == 100
+
+
+def test_none_is_missing_among_words_where_it_is_declared(tmp_path):
+    path, schema = tmp_path / "in.csv", tmp_path / "s.toml"
+    path.write_text("pain,x\n" + "None,a\nMild,b\n" * 100)
+    schema.write_text('format = "chaffinch-schema"\nversion = 1\n[columns.pain]\nkind = "categorical"\nmissing = ["None"]\n[columns.x]\nkind = "categorical"\n')
+    assert chaffinch.read(path, schema).to_pandas()["pain"].isna().sum() == 100
+
+
+def test_a_level_none_of_another_table_is_not_missing(tmp_path):
+    (tmp_path / "a.csv").write_text("pain,x\n" + "Mild,a\nSevere,b\nNone,a\n" * 50)
+    (tmp_path / "b.csv").write_text("pain,x\n" + "Mild,a\nNone,b\n" * 50)
+    original, other = chaffinch.read(tmp_path / "a.csv"), chaffinch.read(tmp_path / "b.csv")
+    aligned = chaffinch.read(tmp_path / "b.csv", original.schema)
+    assert other.to_pandas()["pain"].value_counts().to_dict() == {"Mild": 50, "None": 50}
+    assert aligned.to_pandas()["pain"].value_counts().to_dict() == {"Mild": 50, "None": 50}

@@ -28,7 +28,7 @@ from .person_ids import person_numbers
 from .schema import Column, Schema
 from .sources import Source, open_source
 from .table import Table
-from .text import NULL_WORDS, Spelling, TextGuess, parse_words
+from .text import LEVEL_WORDS, NULL_WORDS, Spelling, TextGuess, parse_words
 from .types import is_numeric, is_words, parse_type, type_name, value_type
 from .weights import with_constant_weight
 
@@ -281,7 +281,8 @@ def _read_words(cells: pa.ChunkedArray, column: Column) -> Values:
     """Return the values of a text file's cells; words that commonly mean missing do so here unless they are levels."""
     spelling = spelling_of(column)
     levels = getattr(column.codec, "levels", ())
-    extra = tuple(word for word in NULL_WORDS if word not in (*spelling.missing, *levels))
+    known = (*spelling.missing, *levels, *(LEVEL_WORDS if pa.types.is_string(spelling.type) else ()))
+    extra = tuple(word for word in NULL_WORDS if word not in known)
     missing = (*spelling.missing, *extra)
 
     try:

@@ -8,7 +8,7 @@ letters are text as they stand; a measure with stray words in it is an error tha
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import pyarrow as pa
@@ -34,10 +34,13 @@ from .profile import FULL_PRECISION
 from .times import TimeGuess, format_times, parse_times
 from .types import whole_array
 
-__all__ = ["NULL_WORDS", "Spelling", "TextGuess", "format_values", "parse_words"]
+__all__ = ["LEVEL_WORDS", "NULL_WORDS", "Spelling", "TextGuess", "format_values", "parse_words"]
 
 NULL_WORDS = ("NA", "N/A", "n/a", "#N/A", "NaN", "nan", "NULL", "null", "None", "?", ".")
 """Words that mean missing in a text file, besides an empty cell. Each stays a code of its own."""
+
+LEVEL_WORDS = ("None",)
+"""Those of them that are an answer among other words (pain: None, Mild, Severe), and mean missing among numbers, dates and truth values alone."""
 
 CODE_SHARE = 50
 """Numbers are codes of categories if at least one in so many of the words beside them is one that only codes have."""
@@ -165,7 +168,13 @@ class TextGuess:
 
         Numbers with another decimal sign than the file's are text.
         """
-        missing = tuple(self.missing)
+        spelling = self._spelling(tuple(self.missing), decimal)
+        if not self.n_present or not pa.types.is_string(spelling.type):
+            return spelling
+        levels = [word for word in spelling.missing if str(word).strip() in LEVEL_WORDS and word not in self.declared]
+        return replace(spelling, missing=tuple(word for word in spelling.missing if word not in levels))
+
+    def _spelling(self, missing: tuple[str, ...], decimal: DecimalSign) -> Spelling:
         if not self.n_present:
             return Spelling(pa.string(), "", missing)
         if self.boolean and (words := _boolean_words(self.booleans)):

@@ -209,7 +209,7 @@ def check_request(
         workers=workers, progress=progress,
     )  # fmt: skip
     about = request.about(source.path.name if source.path is not None else None)
-    rules = result.rules if request.files is None else request.files.with_beside(result.rules)
+    rules = result.rules if request.files is None else request.files.with_beside(result.rules, request.policy or Policy())
     result = replace(result, about=about, rules=rules, run=run or RunFacts())
     if delivery.mitigate:
         plan, mitigated = find_mitigations(

@@ -45,6 +45,17 @@ def test_a_column_of_models_makes_several() -> None:
     assert [len(fit.coefficients) for fit in fits(text, Help(kind="ols"))] == [2, 1]
 
 
+def test_a_model_may_be_named_in_its_first_row_alone_and_by_a_number() -> None:
+    text = "model,term,estimate,std.error\n1,(Intercept),1.5,0.2\n,age,-0.3,0.1\n2,(Intercept),1.7,0.2\n"
+    models = fits(text, Help(kind="ols", formula="y ~ age"))
+    assert [list(one.coefficients) for one in models] == [["(Intercept)", "age"], ["(Intercept)"]]
+
+
+def test_a_column_called_model_may_name_the_coefficients() -> None:
+    (one,) = fits("model,estimate,std.error\n(Intercept),1.5,0.2\nage,-0.3,0.1\n", Help(kind="ols", formula="y ~ age"))
+    assert one.coefficients == {"(Intercept)": "1.5", "age": "-0.3"}
+
+
 def test_models_side_by_side_have_their_own_coefficients() -> None:
     first, second = fits(SIDE)
     assert (first.kind, first.label, first.n, first.coefficients) == ("ols", "mpg", 32, {"wt": "-5.344", "_cons": "37.285"})

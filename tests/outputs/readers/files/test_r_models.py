@@ -9,6 +9,7 @@ from chaffinch.outputs.readers.files.crossed import OpenQuestionError
 from chaffinch.outputs.readers.files.found import LineError
 from chaffinch.outputs.readers.files.printed_fit import PrintedFit
 from chaffinch.outputs.readers.files.r_models import arguments, read_r_models
+from chaffinch.outputs.rules import Policy
 
 # summary(lm(mpg ~ wt + factor(cyl), data = mtcars))
 LM = """
@@ -146,7 +147,11 @@ def test_models_of_some_records_and_weighted_ones_say_so() -> None:
 def test_few_records_that_were_left_out_are_said() -> None:
     text = LM.replace("28 degrees of freedom", "28 degrees of freedom\n  (3 observations deleted due to missingness)")
     assert fits(text)[0].left_out == 3
-    assert [one.rule for one in fits(text)[0].beside("m")] == ["records left out", "extremes of residuals"]
+    (fit,) = fits(text)
+    assert [one.rule for one in fit.beside("m", Policy())] == ["records left out", "extremes of residuals"]
+    assert [one.rule for one in fit.beside("m", Policy(threshold=3))] == ["extremes of residuals"]
+    for threshold in (4, 20):  # the count that the policy has, not one of our own
+        assert f"fewer than {threshold}." in fit.beside("m", Policy(threshold=threshold))[0].words
 
 
 def test_other_functions_are_asked_about() -> None:

@@ -122,17 +122,16 @@ def _tall(block: CellGrid, head: int) -> list[_Tall]:
     estimate = next(k for k, cell in enumerate(cells) if cell in _ESTIMATE)
     error = next(k for k, cell in enumerate(cells) if cell in _ERROR)
     names = [k for k in range(estimate) if cells[k] not in ("model", "group", "effect", "component")]
-    model = (
-        cells.index("model")
-        if "model" in cells and any(not is_number(row[cells.index("model")]) or True for row in block.rows)
-        else None
-    )
+    model = cells.index("model") if "model" in cells and names else None  # without another column it names the coefficients
+    names = names or [k for k in range(estimate) if cells[k] == "model"]
     models: dict[str, list[tuple[int, str, str, str]]] = {}
+    title = ""
     for row, line in zip(block.rows[head + 1 :], block.lines[head + 1 :], strict=True):
+        title = (row[model] or title) if model is not None else ""  # a model is named in its first row, or in all
         if not row[estimate]:
             continue
         name = next((row[k] for k in reversed(names) if row[k]), "")
-        models.setdefault(row[model] if model is not None else "", []).append((line, name, row[estimate], row[error]))
+        models.setdefault(title, []).append((line, name, row[estimate], row[error]))
     statistics = tuple(cells)
     return [
         _Tall(

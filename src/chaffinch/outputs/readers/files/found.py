@@ -60,7 +60,7 @@ class Facts(Protocol):
     def findings(self, name: str, policy: Policy) -> list[Finding]:
         """Return what the rules say of the printed numbers alone; what needs the records is not assessed."""
 
-    def beside(self, name: str) -> list[Finding]:
+    def beside(self, name: str, policy: Policy) -> list[Finding]:
         """Return what is to be said of numbers that no entry holds."""
 
 

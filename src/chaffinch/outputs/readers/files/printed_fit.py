@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ...._base.errors import InputError
-from ...._base.masking import THRESHOLD
 from ...._base.plain import without_none
 from ...fields import Fields
 from ...kinds import KINDS
@@ -127,11 +126,11 @@ class PrintedFit:
         formula = "" if self.formula else "; its formula is not printed"
         return f"{self.kind}: {what}{of}{terms}{ratios}{errors}{n}{formula}."
 
-    def beside(self, name: str) -> list[Finding]:
+    def beside(self, name: str, policy: Policy) -> list[Finding]:
         """Return that the least and the largest residual are those of single people, and that few were left out, where these are shown."""
         few = []
-        if self.left_out is not None and 0 < self.left_out < THRESHOLD:
-            words = f"It says how many records were left out for missing values: fewer than {THRESHOLD}."
+        if self.left_out is not None and 0 < self.left_out < policy.threshold:
+            words = f"It says how many records were left out for missing values: fewer than {policy.threshold}."
             few = [
                 finding(name, self.kind, "records left out", ["left out"], of=1, good="", bad=words, status="review")
             ]
@@ -175,7 +174,7 @@ class PrintedFit:
         return [
             *findings,
             unlooked(name, self.kind, "small group behind a coefficient", NEEDS_RECORDS),
-            *self.beside(name),
+            *self.beside(name, policy),
         ]
 
     def entries(self, name: str, fields: Fields) -> list[dict[str, Any]]:

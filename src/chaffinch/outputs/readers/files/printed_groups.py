@@ -63,7 +63,7 @@ class PrintedGroups:
         counts = self._counts
         return None if counts is None else sum(counts.values())
 
-    def beside(self, name: str) -> list[Finding]:
+    def beside(self, name: str, policy: Policy) -> list[Finding]:
         """Return nothing: every statistic has its entry."""
         return []
 
@@ -166,7 +166,7 @@ class PrintedTest:
         """Its n."""
         return self.n
 
-    def beside(self, name: str) -> list[Finding]:
+    def beside(self, name: str, policy: Policy) -> list[Finding]:
         """Return nothing."""
         return []
 

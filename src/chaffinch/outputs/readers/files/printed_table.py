@@ -106,7 +106,7 @@ class PrintedTable:
                 raise InputError(f"it is about '{one}', which is no column of the data: write by = [...]")
         return [self.entry(name)]
 
-    def beside(self, name: str) -> list[Finding]:
+    def beside(self, name: str, policy: Policy) -> list[Finding]:
         """Return nothing: all of a table is in its entry."""
         return []
 

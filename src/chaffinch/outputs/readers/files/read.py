@@ -12,6 +12,7 @@ from ...._base.errors import ChaffinchError, FileError, InputError, listed
 from ....table.formats.encodings import encoding_of
 from ....table.formats.workbook import unread_contents
 from ...rules.findings import RuleReport
+from ...rules.policy import Policy
 from . import drawn, r_models, r_tables, r_tests, stata_logs, statsmodels_text  # noqa: F401  readers register themselves
 from .companion import COMPANION, Companion
 from .crossed import OpenQuestionError
@@ -58,10 +59,10 @@ class OutputFiles:
             tuple(one for one in self.printed if any(name.split(" #")[0].split("::")[0] == one.file for name in names)),
         )
 
-    def with_beside(self, rules: RuleReport) -> RuleReport:
-        """Return what rules say, and what is to be said of numbers that stand in the files and in no entry."""
+    def with_beside(self, rules: RuleReport, policy: Policy) -> RuleReport:
+        """Return what rules say, and, by a policy, what is to be said of numbers that stand in the files and in no entry."""
         return replace(
-            rules, findings=(*rules.findings, *(more for one in self.found for more in one.facts.beside(one.name)))
+            rules, findings=(*rules.findings, *(more for one in self.found for more in one.facts.beside(one.name, policy.of(one.facts.kind))))
         )
 
 
