@@ -195,7 +195,7 @@ def check_request(
     """
     delivery = delivery or CheckDelivery()
     if source.data is None:
-        return _without_records(request, settings, delivery, run)
+        return _without_records(request, source, settings, delivery, run)
     data = _records(request, source, settings.least_shown(request.policy), progress)
     if isinstance(data, TableCoder):
         request = request.of_data(
@@ -203,7 +203,7 @@ def check_request(
         )
     delivery.check_request(request)
     if request.files is not None and not len(request.ready):
-        return _without_records(request, replace(settings, rules_only=True), delivery, run, data=source.path)
+        return _without_records(request, source, replace(settings, rules_only=True), delivery, run)
     result = check_recipes(
         request.ready, data, settings, released=request.released_recipes, policy=request.policy, uncertain=request.uncertain, seed=seed,
         workers=workers, progress=progress,
@@ -221,7 +221,7 @@ def check_request(
 
 
 def _without_records(
-    request: CheckRequest, settings: CheckSettings, delivery: CheckDelivery, run: RunFacts | None, data: Path | None = None
+    request: CheckRequest, source: DataSource, settings: CheckSettings, delivery: CheckDelivery, run: RunFacts | None
 ) -> tuple[CheckResult, tuple[str, ...]]:
     """The result of a check of output files by their printed numbers alone."""
     if request.files is None:
@@ -233,8 +233,11 @@ def _without_records(
     if delivery.record:
         raise InputError("--record needs the records behind the outputs: --data FILE. What was not compared with them is not recorded as released.")
     delivery.check_request(request)
-    result = check_printed(request.files.found, settings, policy=request.policy)
-    result = replace(result, about=request.about(None if data is None else data.name), run=run or RunFacts())
+    released = request.released_recipes is not None or bool(request.released is not None and request.released.outputs)
+    result = check_printed(
+        request.files.found, settings, unclear=request.files.unclear, policy=request.policy, released=released, with_records=source.data is not None
+    )
+    result = replace(result, about=request.about(None if source.path is None else source.path.name), run=run or RunFacts())
     return delivery.deliver(result, request, None)
 
 

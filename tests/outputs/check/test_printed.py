@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pandas as pd
 import pytest
 
 import chaffinch
@@ -62,3 +63,27 @@ def test_without_records_only_the_rules_of_output_files_can_be_asked(tmp_path: P
         chaffinch.check({"format": "chaffinch-outputs", "version": 1, "outputs": []}, rules_only=True)
     with pytest.raises(InputError, match="--record needs the records"):
         chaffinch.check(tmp_path, rules_only=True, released=tmp_path / "r.json", record=True)
+
+
+def test_rows_of_visits_by_patient_do_not_pass(tmp_path: Path) -> None:
+    (tmp_path / "visits.csv").write_text("patient,n\n" + "".join(f"P{k:03d},{10 + k % 7}\n" for k in range(60)))
+    result = chaffinch.check(tmp_path, rules_only=True)
+    assert [(row.output, row.verdict) for row in result.summary] == [("visits.csv", "not assessed")]
+    assert not result.passed
+    (tmp_path / "outputs.toml").write_text('"visits.csv" = { kind = "table" }\n')
+    assert chaffinch.check(tmp_path, rules_only=True).passed
+
+
+def test_released_outputs_that_cannot_be_compared_are_not_passed_over(tmp_path: Path) -> None:
+    people = pd.DataFrame({"sex": ["f", "m"] * 50, "age": [20, 30] * 50})
+    (tmp_path / "t.csv").write_text("sex,n\nf,50\nm,50\n")
+    released = tmp_path / "released.json"
+    document = {"format": "chaffinch-outputs", "version": 1, "outputs": [{"name": "old", "kind": "table", "by": ["sex"]}]}
+    assert chaffinch.check(document, people, rules_only=True, released=released, record=True).passed
+    assert chaffinch.check(tmp_path / "t.csv", people, rules_only=True, released=released).passed
+    for data in (None, people.rename(columns={"sex": "other"})):
+        result = chaffinch.check(tmp_path / "t.csv", data, rules_only=True, released=released)
+        assert not result.passed
+        (said,) = [one.words for one in result.rules if one.output == TOGETHER]
+        assert said.startswith("The outputs that are out already (--released) were not compared with these")
+        assert any(sentence.startswith("No records were given") for sentence in result.verdict.sentences) == (data is None)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import combinations
 
 from ..._base.errors import InputError
-from ..readers.files.found import FoundOutput
+from ..readers.files.found import FoundOutput, UnclearOutput
 from ..rules import Policy, RuleReport
 from ..rules.findings import Finding, finding, statbarn_of
 from .measurement import Measurement
@@ -46,14 +47,27 @@ def printed_rules(outputs: Sequence[FoundOutput], policy: Policy) -> RuleReport:
     return RuleReport(tuple(findings), policy.name, policy.hash)
 
 
-def check_printed(outputs: Sequence[FoundOutput], settings: CheckSettings, *, policy: Policy | None = None) -> CheckResult:
-    """Return what the rules say of outputs that were read from files, without any record; no output stops another."""
+def check_printed(
+    outputs: Sequence[FoundOutput], settings: CheckSettings, *, unclear: Sequence[UnclearOutput] = (), policy: Policy | None = None,
+    released: bool = False, with_records: bool = False,
+) -> CheckResult:  # fmt: skip
+    """Return what the rules say of outputs that were read from files, without any record; no output stops another.
+
+    `unclear` are outputs that were understood and could not be put over the columns of records. `released`: whether there are outputs that are out already, which these cannot be compared with; `with_records`: whether records were given, and no
+    output could be put over their columns.
+    """
     began, policy = time.perf_counter(), policy or Policy()
     rules = printed_rules(outputs, policy)
+    rules = replace(rules, findings=(*rules.findings, *(more for one in unclear for more in one.findings)))
+    why = "no output could be put over the columns of the records" if with_records else "that needs the records: --data FILE"
+    if released:
+        words = f"The outputs that are out already (--released) were not compared with these: {why}."
+        rules = replace(rules, findings=(*rules.findings, finding(TOGETHER, "table", "differencing", ["released"], of=1, good="", bad=words, status="not assessed")))
+    missing = "No output could be put over the columns of the records" if with_records else "No records were given"
     measurement = Measurement()
     verdict = verdict_of(
         (), reached=1.0, measured=None, not_assessed=[(one.rule, one.output) for one in rules if one.status == "not assessed"],
-        notes=["No records were given: numbers were not compared with any, and rules that need records are not assessed."],
+        notes=[f"{missing}: numbers were not compared with any, and rules that need records are not assessed."],
     )  # fmt: skip
     resolved = ResolvedSettings.of(
         settings, key_sizes=measurement.key_sizes, key_sets=0, proposals=0, seed=None, policy=policy.name, policy_hash=policy.hash

@@ -60,7 +60,8 @@ def summary_of(result: CheckResult) -> tuple[OutputSummary, ...]:
         if not one.released
     ]
     rows += [
-        OutputSummary(one.name, one.kind, None, None, 0, one.verdict, (one.reason,)) for one in result.about.skipped
+        OutputSummary(one.name, one.kind, result.rules.status(one.name) if result.rules.of(one.name) else None, None, 0, one.verdict, (one.reason,))
+        for one in result.about.skipped
     ]
     return tuple(sorted(rows, key=lambda row: -ORDER.index(row.verdict)))
 

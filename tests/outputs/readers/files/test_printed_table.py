@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import product
 
 import numpy as np
@@ -84,3 +85,25 @@ def test_what_is_understood_names_columns_and_sizes() -> None:
     assert table("<10", 35, 40, 50).understood == "a table of counts of 'sex' by 'area', 2 x 2 cells, some withheld."
     assert table(1, 2, 3, 4).people == 10
     assert table("<10", 2, 3, 4).people is None
+
+
+PATIENTS = [f"P{k:03d}" for k in range(40)]
+
+
+@pytest.mark.parametrize(
+    ("axis", "labels", "persons"),
+    [
+        ("patient", PATIENTS, True), ("patient", PATIENTS[:3], True), ("mother_id", [f"{7 * k}" for k in range(12)], True), ("code", PATIENTS, True),
+        ("nr", [f"{k}" for k in range(1, 30)], True), ("surname", ["Abel", "Bohr", "Cohn"], True),
+        ("patient", ["in", "out", "day"], False), ("age", [f"{k}" for k in range(20, 70)], False), ("children", [f"{k}" for k in range(12)], False),
+        ("case", ["0", "1"], False), ("town", [f"town {'abcdefghijklmnopqrstuvwxyz'[k]}" for k in range(26)], False),
+    ],
+)  # fmt: skip
+def test_numbers_by_person_are_not_counts_of_people(axis: str, labels: list[str], persons: bool) -> None:
+    """One row a patient with the number of visits has the form of a table of counts, and no small cell."""
+    table = PrintedTable((axis,), (tuple(labels),), {(label,): 12 + k for k, label in enumerate(labels)})
+    found = {one.rule: one.status for one in table.findings("t", Policy())}
+    assert found.get("taken for counts") == ("not assessed" if persons else None)
+    assert found["threshold"] == "pass"
+    said = {one.rule for one in replace(table, by_hand=True).findings("t", Policy())}
+    assert "taken for counts" not in said

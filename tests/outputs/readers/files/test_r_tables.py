@@ -99,3 +99,29 @@ def test_records_with_their_numbers_are_no_table() -> None:
 
 def test_text_is_no_table() -> None:
     assert read_r_tables(["We asked 120 people in 3 towns.", "", "  see table 2"]) == []
+
+
+VALUE_COUNTS = "smoke\n{}\nName: count, dtype: int64\n"
+
+
+@pytest.mark.parametrize("levels", [("10", "20"), ("0", "1"), ("no", "yes"), ("a b", "c"), ("1", "2", "3")])
+def test_value_counts_of_pandas_have_labels_beside_their_counts(levels: tuple[str, ...]) -> None:
+    """print(data["smoke"].value_counts()): read as R prints a table, two levels 10 and 20 of 115 and 74 people were 20 and 74 people."""
+    rows = "\n".join(f"{level}    {count}" for level, count in zip(levels, (115, 74, 33), strict=False))
+    (table,) = tables(VALUE_COUNTS.format(rows))
+    assert table.by == ("smoke",)
+    assert table.said
+    assert table.cells == {(level,): count for level, count in zip(levels, (115, 74, 33), strict=False)}
+
+
+def test_two_lines_of_two_numbers_may_be_either_way() -> None:
+    pandas_without_its_type, r_cut = "smoke\n10    115\n20     74\n", "smoke\n100 200\n115 174\n"
+    for text in (pandas_without_its_type, r_cut):
+        with pytest.raises(OpenQuestionError, match="as R prints a table, or beside them, as pandas"):
+            tables(text)
+        with pytest.raises(OpenQuestionError, match="as R prints a table, or beside them, as pandas"):
+            tables(text, Help(kind="table", by=["smoke"]))
+    (table,) = tables("smoke\n100 200 \n115 174 \n")  # R ends lines with a blank
+    assert table.cells == {("100",): 115, ("200",): 174}
+    (table,) = tables("smoke\n  0   1\n115  74\n")  # pandas begins them without
+    assert table.cells == {("0",): 115, ("1",): 74}

@@ -47,3 +47,19 @@ def test_what_does_not_fit_is_not_assessed_or_fails_by_itself(tmp_path: Path) ->
     assert "'town', which is no column of the data" in result.about.skipped[0].reason
     assert not result.passed
     assert result.failed
+
+
+def test_an_output_that_cannot_be_placed_keeps_what_the_rules_say_of_it(tmp_path: Path) -> None:
+    """With and without another output that fits: the findings are those that it has without records."""
+    people = pd.DataFrame({"sex": ["f", "m"] * 50, "area": ["n"] * 40 + ["s"] * 60})
+    (tmp_path / "town.csv").write_text("sex by town\n,a,b,Total\nf,40,0,40\nm,30,60,90\nTotal,70,60,130\n")
+    alone = [(one.rule, one.status, one.words) for one in chaffinch.check(tmp_path, rules_only=True).rules.of("town.csv")]
+    assert {status for _, status, _ in alone} > {"pass"}
+    for more in ("", "area,n\nn,40\ns,60\n"):
+        if more:
+            (tmp_path / "area.csv").write_text(more)
+        result = chaffinch.check(tmp_path, people, rules_only=True)
+        assert [(one.rule, one.status, one.words) for one in result.rules.of("town.csv")] == alone
+        row = next(row for row in result.summary if row.output == "town.csv")
+        assert row.rules == result.rules.status("town.csv")
+        assert row.verdict in ("fail", "not assessed")

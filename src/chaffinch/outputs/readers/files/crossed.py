@@ -219,7 +219,7 @@ def _counts(table: Crossed, texts: list[list[str]], by: tuple[str, ...], given: 
     _check_labels((*row_labels, *column_labels), table.lines[0])
     labels = (tuple(row_labels), tuple(column_labels)) if columns else (tuple(row_labels),)
     return _exact_without_totals(
-        PrintedTable(by, labels, cells, margins, None, given.threshold, given.base, given.where, said)
+        PrintedTable(by, labels, cells, margins, None, given.threshold, given.base, given.where, said, bool(given.kind))
     )
 
 

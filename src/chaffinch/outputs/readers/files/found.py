@@ -84,7 +84,7 @@ class FoundOutput:
 class UnclearOutput:
     """Something in a file that cannot be told without help: what was understood, what is not clear, and the line of TOML that says it.
 
-    `verdict` is `fail` where what was understood fails all the same.
+    `verdict` is `fail` where what was understood fails all the same; `findings` are what the rules say of what was understood.
     """
 
     name: str
@@ -94,6 +94,7 @@ class UnclearOutput:
     line: str = ""
     kind: str = ""
     verdict: Status = "not assessed"
+    findings: tuple[Finding, ...] = field(default=(), repr=False)
 
     @property
     def reason(self) -> str:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import product
 from typing import Any, Literal
@@ -11,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...._base.errors import InputError, listed
+from ....table.personal.names import FEW, name_sign
 from ...crossing import SEPARATOR, TOTAL
 from ...fields import Field, Fields
 from ...precision import count_interval
@@ -18,13 +20,18 @@ from ...rules.check import check_entries
 from ...rules.findings import Finding, finding
 from ...rules.policy import Policy
 
-__all__ = ["UNNAMED", "PrintedTable", "unlooked"]
+__all__ = ["UNNAMED", "PrintedTable", "are_persons", "unlooked"]
 
 UNNAMED = ("(rows)", "(columns)", "(layers)")
 """What axes are called of which the file does not say the column."""
 MOST_PEOPLE = 10_000
 """Counts above it are cut to it where tables are very large: no rule on the table by itself tells such counts apart."""
 MANY_PEOPLE = 2_000_000
+
+PERSONS = ("id", "patient", "person", "subject", "participant", "respondent", "client", "customer", "member", "employee", "student", "pupil", "infant", "baby", "case")
+"""What a column is called, in small letters and one of them, whose levels are persons where there are many."""
+MANY_SERIAL = 20
+"""Levels from which serial numbers (P001, P002; or 1, 2, 3 ...) are taken for those of persons."""
 
 Cell = tuple[str, ...]
 
@@ -34,13 +41,37 @@ def unlooked(name: str, kind: str, rule: str, why: str) -> Finding:
     return finding(name, kind, rule, [rule], of=1, good="", bad=why, status="not assessed")
 
 
+def are_persons(axis: str, labels: Sequence[str]) -> bool:
+    """Return whether the levels of an axis look like persons, one each: by its name, or since they are serial numbers.
+
+    Examples
+    --------
+    >>> are_persons("patient", [f"P{k:03d}" for k in range(60)]), are_persons("ward", [f"{k}" for k in range(1, 41)])
+    (True, True)
+    >>> are_persons("age", [f"{k}" for k in range(20, 80)]), are_persons("patient", ["in", "out"]), are_persons("id", ["7", "9", "12"])
+    (False, False, True)
+    """
+    sign = name_sign(axis)
+    if sign is not None and len(labels) > sign.most:
+        return True
+    numbered = len(labels) > 2 and all(re.search(r"\d", label) for label in labels)
+    called = axis.strip().lower().rstrip("s")
+    if (called in PERSONS and (numbered or len(labels) > FEW)) or (re.search(r"[_ .]id$", called) and len(labels) > FEW):
+        return True
+    parts = [re.fullmatch(r"(\D*)(\d+)", label.strip()) for label in labels]
+    if len(labels) < MANY_SERIAL or not all(parts) or len({part[1] for part in parts if part}) > 1:
+        return False
+    numbers = [int(part[2]) for part in parts if part]
+    return bool(parts[0] and parts[0][1]) or min(numbers) == 1
+
+
 @dataclass(frozen=True)
 class PrintedTable:
     """Counts by the labels of each axis; with totals (`margins`, called as files of outputs call them) where they are printed.
 
     `percentages` says of what numbers are shares, in place of counts. Withheld cells hold their mark; `threshold` is the count below which
     they are withheld, `base` what counts were rounded to. `said`: whether the file, or somebody, says that these are counts; otherwise it is their form
-    that does, which sums have, too.
+    that does, which sums have, too. `by_hand`: whether somebody says it, who knows what a row is.
     """
 
     by: tuple[str, ...]
@@ -52,6 +83,7 @@ class PrintedTable:
     base: int = 1
     where: str | None = None
     said: bool = True
+    by_hand: bool = False
 
     kind = "table"
 
@@ -127,7 +159,12 @@ class PrintedTable:
         )
 
     def _by_form(self, name: str) -> list[Finding]:
-        """That numbers are taken for counts by their form alone, where nothing says so."""
+        """That numbers are taken for counts by their form alone, where nothing says so; and that rows may be persons, and numbers what each has."""
+        persons = None if self.by_hand else next((axis for axis, labels in zip(self.by, self.labels, strict=True) if are_persons(axis, labels)), None)
+        if persons is not None:
+            axis = f"'{persons}'" if persons not in UNNAMED else persons[1:-1]
+            words = f'{axis} may have one level for each person: its numbers then are what a person has (visits, say), no counts of people. If they are counts, write kind = "table".'
+            return [unlooked(name, "table", "taken for counts", words[:1].upper() + words[1:])]
         if self.said:
             return []
         words = 'Nothing in the file says that its numbers are counts of people: sums and largest values look the same. If they are, write kind = "table"; or name the records: --data.'

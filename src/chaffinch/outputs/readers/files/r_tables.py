@@ -1,4 +1,4 @@
-"""Tables as R prints them: `table()`, `xtabs()`, `addmargins()` and `prop.table()` of one, two or three columns."""
+"""Tables as R prints them, `table()`, `xtabs()`, `addmargins()` and `prop.table()` of one, two or three columns; and counts as pandas prints them."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ __all__ = ["read_r_tables"]
 
 _TOKEN = re.compile(r"\S+")
 _CELL = re.compile(rf"{NUMBER}|<\s?\d+|NA")
+_SERIES_END = re.compile(r"(?:Name: (?P<name>.+), )?dtype: u?int\d+")
 _LAYER = re.compile(r", , (?:(?P<name>.+?) = )?(?P<level>.*\S)\s*")
 
 
@@ -33,6 +34,9 @@ class _Block:
     rows: tuple[str, ...]
     cells: tuple[tuple[str, ...], ...] = field(repr=False)
     row_lines: tuple[int, ...] = ()
+    program: str = "R"
+    either_way: bool = False  # Two lines of two numbers: labels over counts, as R prints them, or labels beside counts, as pandas does
+    said: bool = False  # Whether it says that these are counts
 
 
 def read_r_tables(lines: Sequence[str]) -> list[Piece]:
@@ -45,17 +49,23 @@ def read_r_tables(lines: Sequence[str]) -> list[Piece]:
             piece, at = _layers(lines, at)
             pieces.append(piece)
             continue
-        block = _two(lines, at) or _one(lines, at)
+        block = _series(lines, at) or _two(lines, at) or _one(lines, at)
         if block is None:
             at += 1
             continue
         at = block.lines[-1]
-        pieces.append(Piece(block.lines, "R", partial(_facts, block)))
+        pieces.append(Piece(block.lines, block.program, partial(_facts, block)))
     return pieces
 
 
 def _facts(block: _Block, given: Help) -> Facts:
-    if given.kind is None and (len(block.columns) == 1 or (not block.columns and block.row_name is None)):
+    if block.either_way:
+        raise OpenQuestionError(
+            "two lines of two numbers.",
+            "Labels may stand over their counts, as R prints a table, or beside them, as pandas prints value_counts(). Write it as CSV, or describe it in a file of outputs.",
+            {},
+        )
+    if block.program == "R" and given.kind is None and (len(block.columns) == 1 or (not block.columns and block.row_name is None)):
         raise OpenQuestionError(
             "R: numbers below labels.",
             "R prints values by name, and columns of records, in this form, too. Are they counts of people?",
@@ -70,8 +80,8 @@ def _facts(block: _Block, given: Help) -> Facts:
             block.columns,
             block.cells,
             block.row_lines,
-            counts=True if whole else None,
-            said=False,
+            counts=(block.said or None) if block.program != "R" else True if whole else None,
+            said=block.said,
         ),
         given,
     )
@@ -161,6 +171,22 @@ def _labels(head: str, ends: Sequence[int]) -> list[str] | None:
     return labels if all(labels) and len(head) <= ends[-1] else None
 
 
+def _series(lines: Sequence[str], at: int) -> _Block | None:
+    """Counts as pandas prints a series, `value_counts()` first of all: its name, labels each beside a number, then the type of these."""
+    end = at + 1
+    while end < len(lines) and re.fullmatch(r"\S.*\s\d+", lines[end].rstrip()) and not _SERIES_END.fullmatch(lines[end].strip()):
+        end += 1
+    last = _SERIES_END.fullmatch(lines[end].strip()) if at + 1 < end < len(lines) else None
+    name = lines[at].strip()
+    if last is None or re.search(r"\s", name):
+        return None
+    parts = [line.rstrip().rsplit(None, 1) for line in lines[at + 1 : end]]
+    said = (last["name"] or "").strip().lower() in ("count", "size", "n")
+    row_name = name or (None if said else last["name"])
+    rows, cells = tuple(label.strip() for label, _ in parts), tuple((number,) for _, number in parts)
+    return _Block(range(at + 1, end + 2), row_name, None, (), rows, cells, tuple(range(at + 2, end + 1)), program="pandas", said=said)
+
+
 def _one(lines: Sequence[str], at: int) -> _Block | None:
     """A table of one column: its name, its labels, its counts below them, each ending at the same place."""
     if at + 2 >= len(lines):
@@ -180,7 +206,9 @@ def _one(lines: Sequence[str], at: int) -> _Block | None:
     if words is None or (after and not name.strip()) or len(words) < 2 or (name and name.startswith(" ")):
         return None
     cells = tuple((word,) for _, word in numbers)
-    return _Block(range(at + 1, at + 4), name.strip() or None, None, (), tuple(words), cells, (at + 3,) * len(cells))
+    # R ends its lines with a blank; where an editor cut it off nothing tells the two apart.
+    either_way = not lines[at + 1].endswith(" ") and len(words) == 2 and re.fullmatch(r"\S+\s+\d+", labels) is not None and re.fullmatch(r"\S+\s+\d+", counts) is not None
+    return _Block(range(at + 1, at + 4), name.strip() or None, None, (), tuple(words), cells, (at + 3,) * len(cells), either_way=either_way)
 
 
 def _layers(lines: Sequence[str], at: int) -> tuple[Piece, int]:
@@ -225,7 +253,7 @@ def _layered(blocks: Sequence[tuple[str | None, str, _Block]], line: int, cut: b
             raise OpenQuestionError("R: a table of three columns.", "Its numbers are no counts.")
         cells |= {(*key, level): cell for key, cell in plain.cells.items()}
     labels = (tuple(first.rows), tuple(first.columns), tuple(level for _, level, _ in blocks))
-    return PrintedTable(by, labels, cells, False, None, given.threshold, given.base, given.where, bool(given.kind))
+    return PrintedTable(by, labels, cells, False, None, given.threshold, given.base, given.where, bool(given.kind), bool(given.kind))
 
 
 READERS.register(TextReader("r tables", "table(), xtabs() and prop.table() in R", read_r_tables))

@@ -60,10 +60,10 @@ class OutputFiles:
         )
 
     def with_beside(self, rules: RuleReport, policy: Policy) -> RuleReport:
-        """Return what rules say, and, by a policy, what is to be said of numbers that stand in the files and in no entry."""
-        return replace(
-            rules, findings=(*rules.findings, *(more for one in self.found for more in one.facts.beside(one.name, policy.of(one.facts.kind))))
-        )
+        """Return what rules say, and, by a policy, of numbers that stand in the files and in no entry; and what they say of outputs that have none."""
+        beside = [more for one in self.found for more in one.facts.beside(one.name, policy.of(one.facts.kind))]
+        unclear = [more for one in self.unclear for more in one.findings]
+        return replace(rules, findings=(*rules.findings, *beside, *unclear))
 
 
 def read_files(paths: Sequence[Path]) -> OutputFiles:

@@ -12,6 +12,7 @@ from ...document import Outputs, recipes_of
 from ...fields import Field
 from ...records import TableCoder, fields_of_table
 from ...rules import Policy
+from ...rules.findings import Finding
 from .found import FoundOutput, UnclearOutput
 from .microdata import RecordLookup, without_records
 from .read import OutputFiles
@@ -49,11 +50,13 @@ def recipes_of_files(
             recipes_of(own, fields)
         except InputError as error:
             reason = f"It cannot be put over the columns of the data: {str(error).rstrip('.')}."
-            bad = _failing(one, policy)
+            findings = _as_printed(one, policy)
+            bad = list(dict.fromkeys(each.rule for each in findings if each.status == "fail"))
             more = f" Its printed numbers fail by themselves: {', '.join(bad)}." if bad else ""
             unclear.append(
                 UnclearOutput(
-                    one.name, one.place, f"Understood: {one.understood}", f"{reason}{more}", kind=one.facts.kind, verdict="fail" if bad else "not assessed"
+                    one.name, one.place, f"Understood: {one.understood}", f"{reason}{more}", kind=one.facts.kind, verdict="fail" if bad else "not assessed",
+                    findings=findings,
                 )
             )  # fmt: skip
             continue
@@ -63,13 +66,9 @@ def recipes_of_files(
     return FileRecipes(replace(files, found=tuple(found), unclear=tuple(unclear)), recipes)
 
 
-def _failing(one: FoundOutput, policy: Policy) -> list[str]:
-    """The rules by which an output fails as it is printed."""
+def _as_printed(one: FoundOutput, policy: Policy) -> tuple[Finding, ...]:
+    """What the rules say of an output as it is printed."""
     try:
-        return list(
-            dict.fromkeys(
-                each.rule for each in one.facts.findings(one.name, policy.of(one.facts.kind)) if each.status == "fail"
-            )
-        )
+        return tuple(one.facts.findings(one.name, policy.of(one.facts.kind)))
     except InputError:
-        return []
+        return ()

@@ -303,7 +303,7 @@ def _long_counts(layout: _Layout, count: int, label_columns: list[int], others: 
         else:
             cells[key] = int(float(number))
     labels = tuple(tuple(dict.fromkeys(key[k] for key in cells)) for k in range(len(names)))
-    return PrintedTable(by, labels, cells, False, None, given.threshold, given.base, given.where)
+    return PrintedTable(by, labels, cells, False, None, given.threshold, given.base, given.where, by_hand=bool(given.kind))
 
 
 def _repeats(rows: Sequence[str], k: int) -> bool:
