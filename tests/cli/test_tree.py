@@ -264,6 +264,8 @@ def test_a_page_is_written(run, folder, tmp_path):
     page = tmp_path / "tree.html"
     assert run("prune", folder / "tree.skops", "-o", tmp_path / "o.skops", "--html", page, "--quiet").out == ""
     assert page.read_text().startswith("<!")
+    assert "the file as written was attacked" in page.read_text()
+    assert "isolates people" not in page.read_text()
     page.unlink()
     run("audit", folder / "tree.skops", "--html", page)
     assert "<script" not in page.read_text()

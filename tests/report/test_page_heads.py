@@ -70,6 +70,6 @@ def test_a_tree_that_isolates_says_so_and_counts_stay_small():
     found = audit_tree(model, features=["a"])
     page = tree_page(found, None, "t")
     outline(page)
-    assert "word-fail" in page
+    assert 'class="word word-fail"' in page
     first = tree_answers(found, "Lead.", "", "A limit.", isolating=3, scores=None, isolates=True)[0]
     assert f"fewer than {found.threshold} nodes" in re.sub(r"<[^>]+>", " ", str(first.picture))

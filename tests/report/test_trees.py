@@ -17,6 +17,7 @@ from chaffinch._base.errors import InputError
 from chaffinch.report.page import _checked_picture
 from chaffinch.report.trees import MARKED, MOST_LEAVES, tree_page, tree_picture
 from chaffinch.trees import prune, read_model
+from chaffinch.trees.summary import CertificateSummary, PruneSummary
 
 
 def made(n: int = 600, *, seed: int = 0, names: tuple[str, ...] = ("age", "income", "hours", "score")):
@@ -189,9 +190,9 @@ def test_what_trying_found_is_not_hidden_by_counts():
     x, _ = made(40)
     audit, pruned = studied(DecisionTreeRegressor(min_samples_leaf=2, random_state=0), x, x["income"].to_numpy())
     assert any(t.tries for t in audit.tries)
-    html = tree_page(audit, pruned, "x")
-    assert "This model isolates people" in html
     alone = tree_page(audit, None, "x")
+    assert "This model isolates people" in alone
+    assert "model isolates people" not in tree_page(audit, pruned, "x")  # the page judges what was pruned, and that isolates nobody
     assert "Pruning by numbers of records does not rule that out" in words_of(alone).replace("\n", " ")
 
 
@@ -235,3 +236,58 @@ def test_a_regression_says_how_both_sides_of_a_leaf_are_known(keep, data, words)
     model = DecisionTreeRegressor(random_state=0).fit(x, y)
     given = {"columns": list(x.to_numpy().T), "labels": [y]} if data else {}
     assert words in words_of(tree_page(trees.audit(read_model(model)), prune(model, keep=keep, **given), "A tree"))
+
+
+def test_a_page_judges_the_pruned_model_and_says_what_it_was_before():
+    x, y = made()
+    risky, pruned = studied(DecisionTreeClassifier(random_state=0), x, y)
+    assert risky.exposed
+    html = tree_page(risky, pruned, "x")
+    assert 'class="alarm"' not in html
+    assert 'class="word word-fail"' not in html
+    read = " ".join(words_of(html).split())
+    assert "The model before pruning. Whoever has this model can write down conditions that are true of one record" in read
+    unsafe = replace(pruned, after=pruned.before)  # as if nothing had been taken out
+    html = tree_page(risky, unsafe, "x")
+    assert "The pruned model isolates people. Do not publish it as it is." in html
+    assert 'class="word word-fail"' in html
+
+
+@pytest.mark.parametrize(("holds", "words"), [(True, "the file as written was attacked"), (False, "the attack on it still finds someone")])
+def test_a_certificate_decides_what_a_page_opens_with(holds, words):
+    x, y = made()
+    risky, pruned = studied(DecisionTreeClassifier(random_state=0), x, y)
+    certificate = CertificateSummary(holds, 2, True, True, not holds, None, "", "no node singles out fewer than 2 records.")
+    html = tree_page(risky, pruned, "x", certificate=certificate)
+    assert words in " ".join(words_of(html).split())
+    assert ('class="word word-fail"' in html, 'class="alarm"' in html) == (not holds, not holds)
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ({}, "Accuracy on the data given"), ({"trained_on": True}, "Accuracy on the training records"), ({"holdout": 1}, "Accuracy on holdout records"),
+        ({"holdout": 1, "trained_on": True}, "Accuracy on holdout records"),
+    ],
+)  # fmt: skip
+def test_a_score_says_of_which_records_it_is(given, words):
+    """A full tree knows its training records and not others: the scores themselves tell the records apart."""
+    x, y = made(400)
+    table, others = (part.assign(y=label) for part, label in ((x[:300], y[:300]), (x[300:], y[300:])))
+    model = DecisionTreeClassifier(random_state=0).fit(x[:300], y[:300])
+    given = given | ({"holdout": others} if "holdout" in given else {})
+    result = trees.prune(model, table, label="y", **given)
+    score = model.score(x[300:], y[300:]) if "holdout" in given else 1.0
+    assert result.audit.score == trees.audit(model, table, label="y", **given).score == pytest.approx(score)
+    read = words_of(tree_page(result.audit, result, "x"))
+    assert words in read
+    assert "not fitted to" not in read
+    assert dict(result.summary.rows())[words[0].lower() + words[1:]].startswith(f"{score:.3f} before")
+    assert PruneSummary.from_dict(result.to_dict()).before.scored_on == result.audit.scored_on
+    assert words in words_of(tree_page(result.audit, None, "x"))
+
+
+def test_trained_on_needs_data():
+    x, y = made(100)
+    with pytest.raises(InputError, match="give data too"):
+        trees.audit(DecisionTreeClassifier().fit(x, y), trained_on=True)

@@ -41,6 +41,10 @@ DataIn = Annotated[
     Path | None, typer.Option("--data", help="The training data, as numbers the model was fitted on. Needs --label.")
 ]
 LabelIn = Annotated[str | None, typer.Option("--label", help="The column that the model predicts, or several as A,B.")]
+HoldoutIn = Annotated[
+    Path | None, typer.Option("--holdout", help="Records the model was not trained on, to measure its accuracy. Needs --label.")
+]
+TrainedOn = Annotated[bool, typer.Option("--trained-on", help="The model was trained on --data: its accuracy is called so.")]
 AtLeast = Annotated[int, typer.Option("--at-least", help="Records of a class below which a node singles out.")]
 KeepIn = Annotated[
     Literal["safe", "most"],
@@ -54,6 +58,8 @@ def audit(
     model: ModelFile,
     data: DataIn = None,
     label: LabelIn = None,
+    holdout: HoldoutIn = None,
+    trained_on: TrainedOn = False,
     decimal: Decimal = None,
     at_least: AtLeast = 2,
     confidential: Annotated[
@@ -72,10 +78,12 @@ def audit(
     from .. import trees
     from .._base.html import write_page
 
-    check_outputs(model, json, html, confidential, inputs=[data])
+    check_outputs(model, json, html, confidential, inputs=[data, holdout])
+    _check_trained_on(trained_on, data)
     opened = trees.open_model(model)
     records = _records(data, label, opened, threads, quiet, decimal)
-    result = trees.audit(opened, records, label=_names(label), at_least=at_least)
+    others = _records(holdout, label, opened, threads, True, decimal, option="--holdout")
+    result = trees.audit(opened, records, label=_names(label), at_least=at_least, holdout=others, trained_on=trained_on)
     if json is not None:
         write_json(json, {"file": model.name, "form": opened.form, **result.to_dict()})
     if html is not None:
@@ -97,6 +105,8 @@ def prune_command(
     output: Annotated[Path, typer.Option("-o", "--output", help="The pruned model: .skops, or .json for plain JSON.")],
     data: DataIn = None,
     label: LabelIn = None,
+    holdout: HoldoutIn = None,
+    trained_on: TrainedOn = False,
     decimal: Decimal = None,
     at_least: AtLeast = 2,
     keep: KeepIn = "safe",
@@ -116,10 +126,12 @@ def prune_command(
     from ..trees.prune import without_counts
     from ..trees.released import certify
 
-    check_outputs(model, output, json, html, inputs=[data])
+    check_outputs(model, output, json, html, inputs=[data, holdout])
+    _check_trained_on(trained_on, data)
     opened = trees.open_model(model)
     records = _records(data, label, opened, threads, quiet, decimal)
-    result = trees.prune(opened, records, label=_names(label), at_least=at_least, keep=keep)
+    others = _records(holdout, label, opened, threads, True, decimal, option="--holdout")
+    result = trees.prune(opened, records, label=_names(label), at_least=at_least, keep=keep, holdout=others, trained_on=trained_on)
     certificates: list[CertificateSummary] = []
 
     def attack_again(part: Path) -> None:
@@ -141,7 +153,14 @@ def prune_command(
         from ..report.trees import tree_page
 
         assert result.audit is not None
-        write_page(html, tree_page(result.audit, result, f"What {model.name} gives away"))
+        write_page(html, tree_page(result.audit, result, f"What {output.name} gives away", certificate=certificates[0]))
+
+
+def _check_trained_on(trained_on: bool, data: Path | None) -> None:
+    from .._base.errors import InputError
+
+    if trained_on and data is None:
+        raise InputError("--trained-on says what the records of --data are: give --data too.")
 
 
 def _names(label: str | None) -> list[str]:
@@ -149,7 +168,7 @@ def _names(label: str | None) -> list[str]:
 
 
 def _records(
-    data: Path | None, label: str | None, opened: OpenedModel, threads: int | None, quiet: bool, decimal: str | None
+    data: Path | None, label: str | None, opened: OpenedModel, threads: int | None, quiet: bool, decimal: str | None, *, option: str = "--data"
 ) -> ModelRecords | None:
     """The records to try predicates on, where data were given."""
     from .._base.errors import InputError
@@ -158,7 +177,7 @@ def _records(
     if data is None:
         return None
     if label is None:
-        raise InputError("--data needs --label: the column of the data that the model predicts.")
+        raise InputError(f"{option} needs --label: the column of the data that the model predicts.")
     start_arrow(threads)
     records = read_records(data, opened.ensemble, _names(label), decimal=decimal)
     if records.by_place and not quiet:

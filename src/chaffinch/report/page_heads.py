@@ -140,18 +140,19 @@ def audit_answers(audit: AuditResult, limit: str) -> tuple[PageAnswer, ...]:
 
 
 def tree_answers(
-    audit: TreeAudit, lead: str, after: str, limit: str, *, isolating: int | None, scores: tuple[float, float] | None, isolates: bool
+    audit: TreeAudit, lead: str, cost: str, limit: str, *, isolating: int | None, scores: tuple[float, float] | None, isolates: bool
 ) -> tuple[PageAnswer, ...]:
-    """Return whom a tree isolates, what pruning costs, and what was not tried; `isolating` is how many nodes do, None where not known."""
+    """Return whom a tree isolates, what pruning costs, and what was not tried; `isolating` is how many nodes do, None where not known.
+
+    `cost` and `scores` are of a model that was pruned, as `lead`, `isolating` and `isolates` then are too.
+    """
     nodes = "not known" if isolating is None else "none" if not isolating else f"{isolating:,} nodes" if isolating >= audit.threshold else f"fewer than {audit.threshold} nodes"
     counts = TestedLine("Nodes that isolate, by their counts", "part" if isolating is None else "no" if isolating else "yes", nodes)
     tried = TestedLine("Leaves tried on data", "no" if audit.tries is None else "yes", "no data were given" if audit.tries is None else "tried")
-    word = "fail" if isolates else "not assessed" if audit.predicates is None else ""
+    word = "fail" if isolates else "not assessed" if isolating is None else ""
     figures: tuple[DecisionFigure, ...] = ()
     if scores is not None:
-        cost, figures = f"{after} It scores {fixed(scores[1])} where the model scored {fixed(scores[0])}.", (DecisionFigure("before", scores[0]), DecisionFigure("after", scores[1]))
-    else:
-        cost = after or "The model was not pruned here: chaffinch tree prune writes one that isolates nobody."
+        figures = (DecisionFigure("before", scores[0]), DecisionFigure("after", scores[1]))
     known = all(0 <= one.value <= 1 for one in figures)
     lines = (tried, TestedLine("Other models of the same people", "no", "not tested"), TestedLine("Membership", "no", "not tested here"), TestedLine("Promise of privacy", "no", "none"))
     return (

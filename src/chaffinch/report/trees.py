@@ -18,6 +18,7 @@ from .._base.svg import GREY, INK, cut, picture, text
 from .._base.words import NONE, fixed, number, percent, shown, signed
 from ..trees import Ensemble, PruneResult, Tree, TreeAudit
 from ..trees.attack import attack_trees
+from ..trees.summary import CertificateSummary, score_words
 from .page import page
 from .page_heads import tree_answers
 from .sections import Block, Figure, Listing, PageTable, Paragraph, Row, Section
@@ -43,8 +44,9 @@ _SIDES = {
 
 
 def tree_page(
-    audit: TreeAudit, pruned: PruneResult | None, title: str, *, scores: tuple[float, float] | None = None
-) -> str:
+    audit: TreeAudit, pruned: PruneResult | None, title: str, *, scores: tuple[float, float] | None = None,
+    certificate: CertificateSummary | None = None,
+) -> str:  # fmt: skip
     """Return one HTML file on a tree or a forest: what isolates whom, the tree drawn, what pruning took and what it cost.
 
     The page holds no constant of a predicate and no count of records under the threshold of the audit. It shows where a model is vulnerable: it should not be
@@ -57,7 +59,9 @@ def tree_page(
     pruned
         The same model pruned, as `trees.prune` returns it; None to show the model alone.
     scores
-        What the model was worth before and after (accuracy or R²), on records that neither was fitted to; those of the results unless given.
+        What the model was worth before and after (accuracy or R²), on the records that `audit.scored_on` says; those of the results unless given.
+    certificate
+        What the attack on the file that was written found. The page judges that file; without a certificate the pruned model by its counts.
 
     Raises
     ------
@@ -68,7 +72,10 @@ def tree_page(
         _check(audit.model, pruned)
         if scores is None and audit.score is not None and pruned.after_score is not None:
             scores = audit.score, pruned.after_score
-    score = "Accuracy" if audit.model.kind == "classification" else "R²"
+    elif scores is None and audit.score is not None:
+        scores = audit.score, audit.score
+    score = score_words(audit.model.kind, audit.scored_on)
+    score = score[:1].upper() + score[1:]
     after = None if pruned is None else _audited_again(audit, pruned)
     drawn = _worst(audit)
     sections = [
@@ -88,11 +95,18 @@ def tree_page(
         ("Trees", f"{len(audit.model.trees):,}"),
         ("Threshold", f"fewer than {audit.at_least} records isolate"),
     )
-    found = audit.exposed or _found_by_trying(audit)
-    alarm = "This model isolates people. Do not publish it as it is." if found else ""
+    found = _isolates(audit, after, pruned, certificate)
+    alarm = f"{'This' if after is None else 'The pruned'} model isolates people. Do not publish it as it is." if found else ""
+    lead = _lead(audit) if after is None else _written_words(audit, after, pruned, certificate)
+    isolating = _total(audit) if after is None else 0 if not found and (_told_together(audit, pruned) or certificate is not None) else _total(after)
+    if after is None:
+        cost = "The model was not pruned here: chaffinch tree prune writes one that isolates nobody."
+    elif scores is None:
+        cost = f"Not known: no records were given to measure the {'accuracy' if audit.model.kind == 'classification' else 'R²'} on. Give --holdout, or --data."
+    else:
+        cost = f"{score}: {fixed(scores[0])} before pruning, {fixed(scores[1])} after."
     answers = tree_answers(
-        audit, _lead(audit), "" if after is None else _pruned_words(audit, after, pruned), _limits(audit, pruned)[0], isolating=_total(audit), scores=scores,
-        isolates=bool(found),
+        audit, lead, cost, _limits(audit, pruned)[0], isolating=isolating, scores=scores if after is not None else None, isolates=found,
     )  # fmt: skip
     return page(title, sections, facts=facts, alarm=alarm, answers=answers, leaving=LEAVING)
 
@@ -104,6 +118,21 @@ def _check(model: Ensemble, pruned: PruneResult) -> None:
         raise InputError(
             "The pruned model must come from the audited one. Got another: prune the model that was audited."
         )
+
+
+def _isolates(audit: TreeAudit, after: TreeAudit | None, pruned: PruneResult | None, certificate: CertificateSummary | None) -> bool:
+    """Whether the model that the page is about isolates someone: the file as written, the pruned model, or where nothing was pruned the model."""
+    if after is None:
+        return audit.exposed or _found_by_trying(audit)
+    if certificate is not None:
+        return not certificate.holds
+    return after.exposed and not _told_together(audit, pruned)
+
+
+def _written_words(audit: TreeAudit, after: TreeAudit, pruned: PruneResult | None, certificate: CertificateSummary | None) -> str:
+    """What the pruned model isolates, with what the attack on its file found where there is a file."""
+    told = _pruned_words(audit, after, pruned)
+    return told if certificate is None else certificate.sentence() if not _told_together(audit, pruned) else f"{told} {certificate.sentence()}"
 
 
 def _audited_again(audit: TreeAudit, pruned: PruneResult) -> TreeAudit:
@@ -145,10 +174,13 @@ def _share(audit: TreeAudit) -> str:
 def _finding(
     audit: TreeAudit, after: TreeAudit | None, pruned: PruneResult | None, scores: tuple[float, float] | None, score: str
 ) -> tuple[Block, ...]:
-    blocks: list[Block] = [Paragraph(_lead(audit), "lead")]
-    if after is not None:
+    blocks: list[Block] = []
+    if after is None:
+        blocks.append(Paragraph(_lead(audit), "lead"))
+    else:
         alarming = after.exposed and not _told_together(audit, pruned)
         blocks.append(Paragraph(_pruned_words(audit, after, pruned), "alarm" if alarming else "lead"))
+        blocks.append(Paragraph(f"The model before pruning. {_lead(audit)}"))
     if audit.model.note:
         blocks.append(Paragraph(shown(audit.model.note, 400), "note"))
     columns = [audit] if after is None else [audit, after]
@@ -162,22 +194,16 @@ def _finding(
     ]  # fmt: skip
     if scores is not None:
         cells = [fixed(value) for value in scores[: len(columns)]]
-        rows.append((f"{shown(score)} on records not fitted to", *cells))
+        rows.append((shown(score), *cells))
     head = ("", "Before") if after is None else ("", "Before", "After pruning")
     blocks.append(PageTable("The model in numbers", head, tuple(rows), numbers=frozenset(range(1, len(head)))))
     if scores is not None and after is not None:
-        blocks.append(Paragraph(f"Pruning changed the {_low(score)} by {signed(scores[1] - scores[0])}."))
+        blocks.append(Paragraph(f"Pruning changed the {score_words(audit.model.kind, audit.scored_on)} by {signed(scores[1] - scores[0])}."))
     if pruned is not None and pruned.hidden_classes:
         blocks.append(
             Paragraph("Classes with too few records in all were taken out: the pruned model never predicts them.")
         )
     return tuple(blocks)
-
-
-def _low(score: str) -> str:
-    """A name inside a sentence: small, unless it is a symbol as R²."""
-    name = shown(score)
-    return name[:1].lower() + name[1:] if name[1:].islower() else name
 
 
 def _total(audit: TreeAudit) -> int | None:

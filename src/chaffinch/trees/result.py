@@ -14,7 +14,7 @@ from .._base.text import text_table
 from .intersections import Intersections
 from .midpoints import Midpoints
 from .predicates import Predicate
-from .summary import AuditSummary, CheckSummary, DepthRange, PrunedSize, PruneSummary, TriesSummary, few
+from .summary import AuditSummary, CheckSummary, DepthRange, PrunedSize, PruneSummary, ScoredOn, TriesSummary, few
 from .tree import Ensemble
 
 __all__ = ["Keep", "PruneResult", "SideRule", "TreeAudit", "Tries"]
@@ -72,6 +72,8 @@ class TreeAudit:
         Counts of nodes and records below it leave as a word.
     score, midpoints, intersections
         With a table of data: the accuracy (or R²) there, cuts midway between two values, and what pairs of trees isolate.
+    scored_on
+        The records that the score is of: a "holdout", the "training" records, or "data", where nobody said which they are.
     """
 
     model: Ensemble
@@ -87,6 +89,7 @@ class TreeAudit:
     value_leaves: int | None = None
     threshold: int = THRESHOLD
     score: float | None = None
+    scored_on: ScoredOn = "data"
     midpoints: Midpoints | None = None
     intersections: Intersections | None = None
 
@@ -127,6 +130,7 @@ class TreeAudit:
             checked=self.checked and CheckSummary(few(self.checked[0], threshold) or 0, self.checked[0] == self.checked[1]),
             exposed=self.exposed,
             score=self.score,
+            scored_on=self.scored_on,
             with_data=self.midpoints is not None,
             midpoints=None if self.midpoints is None else self.midpoints.summary,
             intersections=None if self.intersections is None else self.intersections.summary,

@@ -18,6 +18,7 @@ from .midpoints import midpoints
 from .prune import prune_trees
 from .records import ModelRecords, read_records, worth
 from .result import Keep, PruneResult, TreeAudit
+from .tree import Ensemble
 
 __all__ = ["audit", "prune"]
 
@@ -35,6 +36,8 @@ def audit(
     labels: Arrays | None = None,
     decimal: str | None = None,
     threshold: int = THRESHOLD,
+    holdout: Any = None,
+    trained_on: bool = False,
 ) -> TreeAudit:
     """Return what a published model gives away about single records.
 
@@ -57,6 +60,10 @@ def audit(
         The decimal sign of a text file.
     threshold
         Counts of nodes and records below it leave as a word.
+    holdout
+        Records that the model was not fitted to, as `data` are given: the accuracy (or R²) is then measured on them, and nothing else.
+    trained_on
+        Whether the model was trained on `data`. It says of which records the score is; unless said they are "the data given".
     """
     opened = as_opened(model, features=features)
     records = as_records(data, opened, label, decimal=decimal)
@@ -65,11 +72,13 @@ def audit(
     ensemble = opened.ensemble
     asked: dict[str, Any] = {"at_least": at_least, "label": _names(label), "threshold": threshold}
     result = attack_trees(ensemble, columns=columns, labels=labels, **asked)
+    others = as_records(holdout, opened, label, decimal=decimal, what="holdout")
+    scored = _scored(ensemble, records, others, trained_on)
     if records is None:
-        return result
+        return replace(result, **scored)
     pairs = intersections(ensemble, records.columns, records.labels, **asked) if len(ensemble.trees) > 1 else None
     cuts = midpoints(ensemble, records.columns)
-    return replace(result, score=worth(ensemble, records), midpoints=cuts, intersections=pairs)
+    return replace(result, **scored, midpoints=cuts, intersections=pairs)
 
 
 def prune(
@@ -83,6 +92,8 @@ def prune(
     labels: Arrays | None = None,
     decimal: str | None = None,
     threshold: int = THRESHOLD,
+    holdout: Any = None,
+    trained_on: bool = False,
 ) -> PruneResult:
     """Return a copy of a tree or forest in which no predicate isolates fewer than `at_least` records of a class.
 
@@ -102,22 +113,33 @@ def prune(
     before = attack_trees(
         ensemble, at_least=at_least, label=_names(label), columns=columns, labels=labels, threshold=threshold
     )
-    if records is not None:
-        before = replace(before, score=worth(ensemble, records))
-        result = replace(result, after_score=worth(result.after, records))
+    others = as_records(holdout, opened, label, decimal=decimal, what="holdout")
+    before = replace(before, **_scored(ensemble, records, others, trained_on))
+    result = replace(result, after_score=_scored(result.after, records, others, trained_on).get("score"))
     return replace(result, audit=before, model=_rebuilt(opened, result))
 
 
 def as_records(
-    data: Any, opened: OpenedModel, label: str | Sequence[str] | None, *, decimal: str | None = None
+    data: Any, opened: OpenedModel, label: str | Sequence[str] | None, *, decimal: str | None = None, what: str = "data"
 ) -> ModelRecords | None:
     """Return data as records for a model; None where none are given."""
     if data is None or isinstance(data, ModelRecords):
         return data
     if label is None:
-        raise InputError("data needs label: the column of the data that the model predicts.")
+        raise InputError(f"{what} needs label: the column of the data that the model predicts.")
     source = data.to_arrow() if isinstance(data, Table) else data
     return read_records(source, opened.ensemble, _names(label), decimal=decimal)
+
+
+def _scored(model: Ensemble, records: ModelRecords | None, holdout: ModelRecords | None, trained_on: bool) -> dict[str, Any]:
+    """Return the score of a model with the records that it is of: the holdout where there is one; nothing without records."""
+    if trained_on and records is None:
+        raise InputError("trained_on says what the data are: give data too.")
+    if holdout is not None:
+        return {"score": worth(model, holdout), "scored_on": "holdout"}
+    if records is None:
+        return {}
+    return {"score": worth(model, records), "scored_on": "training" if trained_on else "data"}
 
 
 def _rebuilt(opened: OpenedModel, result: PruneResult) -> Any:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
-from typing import Any
+from typing import Any, Literal
 
 from .._base.plain import from_plain, to_plain
 
@@ -17,8 +17,10 @@ __all__ = [
     "MidpointSummary",
     "PruneSummary",
     "PrunedSize",
+    "ScoredOn",
     "TriesSummary",
     "few",
+    "score_words",
 ]
 
 Row = tuple[str, str]
@@ -27,6 +29,11 @@ Row = tuple[str, str]
 def few(count: int | None, threshold: int) -> int | str | None:
     """Return a number of nodes, each of which stands for a record or a few: small ones as a word."""
     return f"<{threshold}" if count is not None and 0 < count < threshold else count
+
+
+ScoredOn = Literal["data", "training", "holdout"]
+SCORED_ON: dict[ScoredOn, str] = {"data": "the data given", "training": "the training records", "holdout": "holdout records"}
+"""The records that a score is of, in words."""
 
 
 @dataclass(frozen=True)
@@ -76,7 +83,7 @@ class IntersectionSummary:
 
 @dataclass(frozen=True)
 class AuditSummary:
-    """What may leave of an audit. `accuracy` (of a classification) or `r2` (of a regression) is None without data.
+    """What may leave of an audit. `accuracy` (of a classification) or `r2` (of a regression) is None without data; `scored_on` says of which records.
 
     `midpoints` and `intersections` were looked at where `with_data`.
     """
@@ -103,6 +110,7 @@ class AuditSummary:
     exposed: bool
     counted_trees: int = 0
     score: float | None = None
+    scored_on: ScoredOn = "data"
     with_data: bool = False
     midpoints: MidpointSummary | None = None
     intersections: IntersectionSummary | None = None
@@ -112,6 +120,7 @@ class AuditSummary:
         plain = to_plain(self)
         apart = {name: plain.pop(name) for name in ("score", "with_data", "midpoints", "intersections")}
         plain[score_name(self.kind)] = None if self.score is None else round(self.score, 4)
+        plain["scored_on"] = plain.pop("scored_on") if self.score is not None else None
         if self.with_data:
             plain |= {name: apart[name] for name in ("midpoints", "intersections")}
         return dict(plain)
@@ -120,7 +129,7 @@ class AuditSummary:
     def from_dict(cls, data: Mapping[str, Any]) -> AuditSummary:
         """Return the summary that plain data hold; InputError where they are not as they should be. Other keys are left out."""
         names = {field.name for field in fields(cls)}
-        known = {key: value for key, value in data.items() if key in names}
+        known = {key: value for key, value in data.items() if key in names and (key, value) != ("scored_on", None)}
         known |= {"score": data.get("accuracy", data.get("r2")), "with_data": "midpoints" in data}
         return from_plain(cls, known, what="an audit of trees")
 
@@ -154,7 +163,7 @@ class AuditSummary:
         if self.checked:
             rows.append(("predicates true as claimed", "all" if self.checked.as_claimed else "not all"))
         if self.score is not None:
-            rows.append((_score_words(self.kind), f"{self.score:.3f}"))
+            rows.append((score_words(self.kind, self.scored_on), f"{self.score:.3f}"))
         return rows
 
 
@@ -239,7 +248,7 @@ class PruneSummary:
         if after.hidden_classes:
             rows.append(("classes never predicted", f"{after.hidden_classes}, too rare in all the data"))
         if before.score is not None and self.after_score is not None:
-            rows.append((_score_words(before.kind), f"{before.score:.3f} before, {self.after_score:.3f} after"))
+            rows.append((score_words(before.kind, before.scored_on), f"{before.score:.3f} before, {self.after_score:.3f} after"))
         return rows
 
 
@@ -248,5 +257,6 @@ def score_name(kind: str) -> str:
     return "accuracy" if kind == "classification" else "r2"
 
 
-def _score_words(kind: str) -> str:
-    return "accuracy on the data" if kind == "classification" else "R² on the data"
+def score_words(kind: str, scored_on: ScoredOn) -> str:
+    """Return the name of a score with the records that it is of; the data given, where nobody said whether the model was trained on them."""
+    return f"{'accuracy' if kind == 'classification' else 'R²'} on {SCORED_ON[scored_on]}"
