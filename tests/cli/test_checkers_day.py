@@ -202,6 +202,35 @@ def ignored_records(folder: Path, people: pd.DataFrame) -> None:
         add_help(folder, f'"{name}" = {{ ignore = true }}')
 
 
+def with_sales(people: pd.DataFrame) -> pd.DataFrame:
+    """A column of sales: of the women in the north one has nearly all, of all women about four fifths."""
+    is_there = ((people["area"] == "north") & (people["sex"] == "f")).to_numpy()
+    sales = 100 + np.arange(len(people)) % 50
+    sales[is_there.argmax()] = 15 * sales[is_there].sum()
+    return people.assign(sales=sales)
+
+
+def sales_less_north(folder: Path, people: pd.DataFrame) -> None:
+    """Sums of all, and of all outside the north: subtraction gives those of the north."""
+    for name, rows in (("sales.csv", people), ("sales_elsewhere.csv", people[people["area"] != "north"])):
+        table = rows.groupby("sex")["sales"].agg(["sum", "count"])
+        table.columns = pd.Index(table.columns, name="sales")
+        table.to_csv(folder / name)
+    add_help(folder, '"sales.csv" = { of = "sales" }')
+    add_help(folder, """"sales_elsewhere.csv" = { of = "sales", where = "area != 'north'" }""")
+
+
+def with_wealth(people: pd.DataFrame) -> pd.DataFrame:
+    """A column of which one person has more than all others together."""
+    return people.assign(wealth=np.where(people.index == 7, 987_654_321, 9_000 + 137 * (people.index % 100)))
+
+
+def one_large_label(folder: Path, people: pd.DataFrame) -> None:
+    import statsmodels.formula.api as smf
+
+    (folder / "wealth.txt").write_text(smf.ols("wealth ~ age", people).fit().summary().as_text() + "\n")
+
+
 TRAPS: tuple[Trap, ...] = (
     Trap("small cells", small_cells, {"small.csv": "fail"}, "threshold"),
     Trap("files of notes", notes, dict.fromkeys(("README.md", ".notes", "~notes"), "not assessed"), ""),
@@ -224,6 +253,12 @@ TRAPS: tuple[Trap, ...] = (
         options=("--accept-ignored",),
     ),
     Trap("a level called None", level_called_none, {"pain.csv": "pass"}, "pass", code=0, change=with_pain),
+    Trap(
+        "sums of which one leaves a region out", sales_less_north,
+        {"sales.csv: sum": "fail", "sales.csv: n": "pass", "sales_elsewhere.csv: sum": "fail", "sales_elsewhere.csv: n": "pass"}, "",
+        change=with_sales,
+    ),
+    Trap("a regression on one large label", one_large_label, {"wealth.txt": "fail"}, "dominance in a regression", change=with_wealth),
     Trap("an unclosed quote", unclosed_quote, {"cut.csv": "not assessed", "long.csv": "not assessed"}, "Quotes are not closed"),
 )  # fmt: skip
 """Add a trap here: its name, the function that writes it, verdicts, and what is said."""

@@ -13,7 +13,15 @@ from hypothesis.extra.numpy import arrays
 from numpy.typing import NDArray
 from scipy.optimize import linprog, minimize
 
-from chaffinch.stats.glm import CannotFitError, RegressionFit, independent_columns, logit, ols
+from chaffinch.stats.glm import (
+    CannotFitError,
+    RegressionFit,
+    class_influence,
+    independent_columns,
+    influence,
+    logit,
+    ols,
+)
 
 Floats = NDArray[np.float64]
 Mask = NDArray[np.bool_]
@@ -262,3 +270,35 @@ def test_a_heavy_tail_is_no_separation() -> None:
     fit = logit(design, y)
     assert not fit.unbounded.any()
     assert np.isfinite(fit.values).all()
+
+
+# How much of a fit a few records are.
+
+
+@given(arrays(float, (12, 3), elements=st.integers(-9, 9).map(float)), arrays(float, 12, elements=st.integers(-99, 99).map(float)))
+@settings(max_examples=60)
+def test_influence_is_what_its_definition_says(x: Floats, y: Floats) -> None:
+    """Second opinions: sorted sums for shares; statsmodels' hat matrix and residuals where the design has full rank."""
+    x = np.column_stack([np.ones(len(y)), x])
+    result = influence(x, y, top=2)
+    for j, share in enumerate(result.equations):
+        parts = sorted(abs(x[:, j] * y), reverse=True)
+        assert np.isnan(share) if not sum(parts) else share == pytest.approx(sum(parts[:2]) / sum(parts))
+    assert result.leverage <= 1 + 1e-9
+    if np.linalg.matrix_rank(x) == 4 and np.linalg.cond(x) < 1e6:
+        fit = sm.OLS(y, x).fit()
+        assert result.leverage == pytest.approx(fit.get_influence().hat_matrix_diag.max())
+        squares = np.sort(fit.resid**2)[::-1]
+        if squares.sum() > 1e-6:
+            assert result.residuals == pytest.approx(squares[:2].sum() / squares.sum(), abs=1e-6)
+
+
+def test_a_fit_without_residuals_has_no_share_of_them() -> None:
+    x = np.column_stack([np.ones(20), np.arange(20.0)])
+    assert np.isnan(influence(x, 3 + 2 * x[:, 1]).residuals)
+
+
+def test_classes_of_few_records_are_left_out() -> None:
+    x, label = np.array([[1.0]] * 10 + [[50.0]]), np.array([0] * 10 + [1])
+    assert class_influence(x, label, least=10).tolist() == [0.2]
+    assert class_influence(x, label, least=1).tolist() == [1.0]

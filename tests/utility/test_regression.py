@@ -506,3 +506,20 @@ def test_the_plain_data(adult: tuple[Table, Table]) -> None:
     small = [level for level, count in counts.items() if count < 10]
     assert len(small) > 5
     assert [level for level in small if f"native_country[{level}]" in json.dumps(told)] == []
+
+
+@pytest.mark.parametrize(("formula", "outlier"), [("income ~ age", {"income": 987_654_321}), ("ill ~ wealth", {"wealth": 987_654_321})])
+def test_an_original_that_a_few_records_dominate_shows_no_coefficient(formula: str, outlier: dict[str, int]) -> None:
+    """The value of one record could be worked out from coefficients and intervals, to within a few per cent."""
+    rng = np.random.default_rng(1)
+    age = rng.integers(20, 80, 400)
+    people = pd.DataFrame({"age": age, "income": 15_000 + 300 * age + rng.integers(0, 9_000, 400), "wealth": rng.integers(0, 50_000, 400)})
+    people["ill"] = np.where(rng.random(400) < 0.4, "yes", "no")
+    plain = read(people)
+    assert regression(plain, plain, formula).value == 1.0
+    people.loc[7, list(outlier)] = list(outlier.values())
+    result = regression(read(people), plain, formula)
+    assert result.value is None
+    assert result.rows == ()
+    assert "2 original records or fewer" in (result.reason or "")
+    assert "987" not in json.dumps(to_plain(result.to_dict()))

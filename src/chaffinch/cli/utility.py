@@ -162,6 +162,7 @@ def show_worth(report: ReportResult, page: Path | None) -> None:
     weakest = min((row for row in report.rows if row.kept is not None), key=lambda row: row.kept or 0.0, default=None)
     show_lines(
         worth.sentence, "" if weakest is None else f"Weakest: {weakest.sentence}", not_measured(left_out_of(report)),
+        *(f"{row.measure}: {row.sentence}" for row in report.rows if row.value is None and row.sentence),
         f"The page: {page}" if page is not None else "All figures: --verbose, --html PAGE or --json FILE.",
     )  # fmt: skip
 

@@ -14,13 +14,16 @@ from numpy.typing import NDArray
 
 from .._base.errors import InputError
 
-__all__ = ["CannotFitError", "RegressionFit", "independent_columns", "logit", "ols"]
+__all__ = ["DOMINANT", "LARGEST", "CannotFitError", "Influence", "RegressionFit", "class_influence", "independent_columns", "influence", "logit", "ols"]
 
 Floats = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 
 DEPENDENT = 1e-9
 """Share of a column's length beyond the span of the columns before it under which it counts as their combination."""
+
+LARGEST, DOMINANT = 2, 0.9
+"""The share of a sum that the so many largest contributions may not reach, unless a policy says otherwise: the n-k rule as ACRO has it."""
 
 MAX_STEPS = 60
 SETTLED = 1e-16
@@ -78,6 +81,67 @@ def independent_columns(x: Floats) -> Mask:
     """
     scale = _lengths(x)
     return _independent(_triangle(x / scale))[0]
+
+
+class Influence(NamedTuple):
+    """How much of a fit a few records are: 0 none of it, 1 all of it. NaN where there is nothing to share.
+
+    `equations`: for each column x_j of the design, the share that the `top` largest |x_ij y_i| have of their sum. Coefficients are published in place of these sums: the
+    score equations of a regression with a canonical link set them equal to what the coefficients predict. `residuals`: the share that the `top` largest squared residuals of
+    least squares have of their sum, which standard errors tell. `leverage`: the largest diagonal element of the hat matrix; at 1 the fitted value of a record is its own response.
+    """
+
+    equations: Floats
+    residuals: float
+    leverage: float
+
+
+def influence(x: Floats, y: Floats, *, top: int = LARGEST) -> Influence:
+    """Return how much of a regression of y on the columns of x the `top` most influential records are.
+
+    Examples
+    --------
+    Nine people with 1 and one with 91, who has .91 of the sum and, as the only one with x = 1, a leverage of 1:
+
+    >>> x, y = np.column_stack([np.ones(10), np.arange(10) == 9]).astype(float), np.array([1.0] * 9 + [91.0])
+    >>> result = influence(x, y, top=1)
+    >>> result.equations.round(2).tolist(), round(result.leverage, 6)
+    ([0.91, 1.0], 1.0)
+    """
+    equations = np.array([_largest_share(np.abs(column * y), top) for column in x.T])
+    unit = x / _lengths(x)
+    q = np.linalg.qr(unit[:, _independent(_triangle(unit))[0]])[0]
+    residuals = y - q @ (q.T @ y)
+    # What rounding leaves of a perfect fit is no residual.
+    is_fitted = float(np.linalg.norm(residuals)) <= 1e-10 * float(np.linalg.norm(y))
+    left = np.nan if is_fitted else _largest_share(residuals**2, top)
+    return Influence(equations, left, float((q**2).sum(axis=1).max(initial=0.0)))
+
+
+def class_influence(x: Floats, label: NDArray[np.integer], *, least: int, top: int = LARGEST) -> Floats:
+    """Return, for each column, the largest share that the `top` largest |x_ij| of a class of the label have of that class's sum.
+
+    Classes of fewer than `least` records are left out: their number alone shows too much. A regression on a label of classes has sums of this kind in its score equations.
+
+    Examples
+    --------
+    >>> class_influence(np.array([[1.0], [1.0], [98.0], [1.0], [1.0]]), np.array([0, 0, 0, 1, 1]), least=2, top=1).tolist()
+    [0.98]
+    """
+    shares = np.zeros(x.shape[1])
+    for level in np.unique(label):
+        inside = label == level
+        if inside.sum() >= least:
+            shares = np.fmax(shares, [_largest_share(np.abs(column), top) for column in x[inside].T])
+    return shares
+
+
+def _largest_share(parts: Floats, top: int) -> float:
+    """The share of the `top` largest of some parts of at least 0 in their sum."""
+    total = float(parts.sum())
+    if not total > 0:
+        return np.nan
+    return float(np.partition(parts, max(len(parts) - top, 0))[max(len(parts) - top, 0) :].sum()) / total
 
 
 def ols(x: Floats, y: Floats, *, level: float = 0.95) -> RegressionFit:

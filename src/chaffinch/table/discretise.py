@@ -51,22 +51,23 @@ def fit_intervals(column: Column, values: Numbers, counts: Counts, *, whole: boo
         low, high = column.bounds
         values, counts = _summed(np.clip(values, _as(low, whole), _as(high, whole)), counts)
     atoms = _atoms(column, values, counts, whole=whole)
-    atom_counts = _counts_of(atoms, values, counts)
     rest = ~np.isin(values, atoms)
     values, counts = values[rest], counts[rest]
     signed = column.kind in ("integer", "float")
     gaps = np.empty(0, dtype=np.int64)
     if _is_free(column):
         beyond = apart(values, counts, signed=signed)
-        atoms, atom_counts = _summed(np.concatenate([atoms, beyond.codes]), np.concatenate([atom_counts, np.zeros(len(beyond.codes))]))
+        atoms = np.union1d(atoms, beyond.codes)
         rest = ~(beyond.rare | np.isin(values, beyond.codes))
         values, counts = values[rest], counts[rest]
         gaps = wide_gaps(values, counts)
     marks = _marks(values, counts)
     smooth = ~np.isin(values, marks)
     smooth_values, smooth_counts = values[smooth], counts[smooth]
+    splits = [0, *gaps.tolist(), len(values)]
+    within = (float(counts[: splits[1]].sum()), float(counts[splits[-2] :].sum())) if len(gaps) else (np.inf, np.inf)
     after = values[gaps]
-    tailed = with_modelled_tails(values, counts, atoms=atoms, atom_counts=atom_counts, signed=signed, after_gaps=after)
+    tailed = with_modelled_tails(values, counts, atoms=atoms, signed=signed, within=within)
     values, counts = tailed.values, tailed.counts
     around = [_soft_gap(values, counts, at) for at in np.searchsorted(values, after).tolist()]
     if column.bounds is not None:
@@ -106,12 +107,6 @@ def _is_free(column: Column) -> bool:
 
 def _as(bound: float, whole: bool) -> Any:
     return int(bound) if whole else float(bound)
-
-
-def _counts_of(atoms: Numbers, values: Numbers, counts: Counts) -> Counts:
-    """How many records have each of some values; 0 of those that no record has."""
-    known = dict(zip(values.tolist(), counts.tolist(), strict=True))
-    return np.array([known.get(atom, 0.0) for atom in atoms.tolist()], dtype=np.float64)
 
 
 def _summed(values: Numbers, counts: Counts) -> tuple[Numbers, Counts]:

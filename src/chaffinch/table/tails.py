@@ -86,16 +86,14 @@ class Tailed:
 
 
 def with_modelled_tails(
-    values: Numbers, counts: NDArray[np.float64], *, atoms: Numbers | None = None, atom_counts: NDArray[np.float64] | None = None, signed: bool = True,
-    after_gaps: Numbers | None = None,
-) -> Tailed:  # fmt: skip
+    values: Numbers, counts: NDArray[np.float64], *, atoms: Numbers | None = None, signed: bool = True, within: tuple[float, float] = (np.inf, np.inf)
+) -> Tailed:
     """Return sorted distinct values and their counts with expected values in place of the most extreme records at both ends.
 
     There are as many records as before. `atoms`: values that many records share and that are not among `values`; a tail ends before the next
-    one, as it does at a pile of its own. `atom_counts`: how many records have them. Atoms among the records that are looked at count in their ranks: without them
-    6 and 15 years of schooling would be neighbours, and the tail as wide as the gap between them. `signed`: 0 divides the values in kind (amounts, not dates), so expected values stay on
-    the side of it on which the records are that they are worked out from. `after_gaps`: values that come after wide gaps; a tail is that of the records
-    on its side of the next gap alone.
+    one, as it does at a pile of its own. `signed`: 0 divides the values in kind (amounts, not dates), so expected values stay on
+    the side of it on which the records are that they are worked out from. `within`: how many records from below, and from above, hang together: beyond them is a
+    wide gap, and a tail is that of these records alone.
 
     Examples
     --------
@@ -112,60 +110,29 @@ def with_modelled_tails(
         return Tailed(values, counts, 0, (mean, mean))
     ranks = np.cumsum(counts)
     middle = np.diff(np.clip(ranks, unseen, n - unseen), prepend=unseen)
-    below, above = (int(np.searchsorted(ranks, rank, side="right")) for rank in (unseen, n - 1 - unseen))
+    reach = int(min(REACH * (unseen + 1), max(n // 4, 2 * (unseen + 1)), n - unseen))
+    from_below, from_above = (np.arange(unseen, int(max(min(reach, some), unseen + 1))) for some in within)
+    below, above = np.searchsorted(ranks, from_below, side="right"), np.searchsorted(ranks, n - 1 - from_above, side="right")
     fences = np.empty(0) if atoms is None else atoms.astype(np.float64)
     if signed:
         fences = np.append(fences, 0.0)
-    every, records = _with_atoms_between(values, counts, atoms, atom_counts, (below, above))
-    breaks = np.empty(0) if after_gaps is None else after_gaps
-    totals = np.cumsum(records)
-    low, high = (
-        _expected(
-            _looked_at(every, records, values[place], unseen, side, breaks), unseen, side, fences,
-            piled=bool(counts[place] >= THRESHOLD), heaviest=_heaviest(every, totals, side),
-        )
-        for place, side in ((below, -1), (above, 1))
-    )  # fmt: skip
+    piled = counts[below[0]] >= THRESHOLD, counts[above[0]] >= THRESHOLD
+    low, first = _expected(values[below], unseen, -1, fences, piled=bool(piled[0]), heaviest=_heaviest(values, ranks, -1))
+    high, last = _expected(values[above], unseen, 1, fences, piled=bool(piled[1]), heaviest=_heaviest(values, ranks, 1))
     ones = np.ones(unseen)
     distinct, inverse = np.unique(np.concatenate([low, values[middle > 0], high]), return_inverse=True)
     weights = np.concatenate([ones, middle[middle > 0], ones])
     summed = np.bincount(inverse, weights=weights, minlength=len(distinct)).astype(np.float64)
-    return Tailed(distinct, summed, unseen, (float(distinct[0]), float(distinct[-1])))
+    return Tailed(distinct, summed, unseen, (min(first, float(distinct[0])), max(last, float(distinct[-1]))))
 
 
-def _with_atoms_between(
-    values: Numbers, counts: NDArray[np.float64], atoms: Numbers | None, atom_counts: NDArray[np.float64] | None, places: tuple[int, int]
-) -> tuple[Numbers, NDArray[np.float64]]:
-    """Return sorted values and counts with those atoms that lie between the records at two places, which are the outermost that are looked at."""
-    if atoms is None or atom_counts is None:
-        return values, counts
-    inner = (atoms > values[places[0]]) & (atoms < values[places[1]]) & (atom_counts > 0)
-    every, records = np.concatenate([values, atoms[inner].astype(values.dtype)]), np.concatenate([counts, atom_counts[inner]])
-    order = np.argsort(every, kind="stable")
-    return every[order], records[order]
-
-
-def _looked_at(values: Numbers, counts: NDArray[np.float64], anchor: Any, unseen: int, side: int, after_gaps: Numbers) -> Numbers:
-    """Return the values of the records that a tail is fitted to, outermost first: from the first that is looked at inwards, up to the next wide gap."""
-    n = float(counts.sum())
-    reach = int(min(REACH * (unseen + 1), max(n // 4, 2 * (unseen + 1)), n - unseen))
-    outwards = slice(None, None, -1) if side > 0 else slice(None)
-    places = np.searchsorted(np.cumsum(counts[outwards]), np.arange(unseen, reach), side="right")
-    ranked = values[outwards][places]
-    if side > 0:
-        inner = after_gaps[after_gaps <= anchor]
-        return ranked[ranked >= inner[-1]] if len(inner) else ranked
-    outer = after_gaps[after_gaps > anchor]
-    return ranked[ranked < outer[0]] if len(outer) else ranked
-
-
-def _expected(ranked: NDArray[Any], unseen: int, side: int, fences: NDArray[np.float64], *, piled: bool, heaviest: float) -> NDArray[Any]:
-    """Return expected values of the unseen records of one end, outermost last, from those looked at, outermost first.
+def _expected(ranked: NDArray[Any], unseen: int, side: int, fences: NDArray[np.float64], *, piled: bool, heaviest: float) -> tuple[NDArray[Any], float]:
+    """Return expected values of the unseen records of one end, from those looked at, outermost first; and the end itself.
 
     The gap between the record of rank r and the next one inwards, times r, is about exponential with the mean c r^-s, where s is the shape of
     the tail (Renyi 1953 for s = 0; Beirlant, Dierckx, Goegebeur and Matthys 1999). The shape is a mean over likely ones, so that no record tips it from one
-    to the next; the scale c is that of the largest likelihood, and the unseen records are c r^-s / r apart. The column ends at the expected value of its most extreme record:
-    nothing is drawn beyond it.
+    to the next; the scale c is that of the largest likelihood, and the unseen records are c r^-s / r apart. The end is where the tail is at rank one half: about the median of the most extreme
+    of as many records.
 
     Where ten records share the outermost value looked at (`piled`), it is taken for the end of the scale, and there is no tail. Nor does a tail cross a
     fence.
@@ -175,12 +142,13 @@ def _expected(ranked: NDArray[Any], unseen: int, side: int, fences: NDArray[np.f
     with np.errstate(over="ignore", invalid="ignore"):
         gaps = ranks * np.abs(np.diff(numbers))
         widest = float(gaps.max(initial=0.0))
-        beyond = np.zeros(unseen)
+        beyond = np.zeros(unseen + 1)
         if widest > 0 and math.isfinite(widest) and not piled:
             shape = min(_shape(gaps / widest, unseen), heaviest)
             scale = widest * float((ranks**shape * (gaps / widest)).mean())
             steps = np.arange(unseen, 0, -1.0) ** (-1.0 - shape)
-            beyond = scale * np.cumsum(steps)
+            half = math.log(2) if abs(shape) < 1e-9 else (2.0**shape - 1) / shape
+            beyond = scale * np.cumsum(np.append(steps, half))
     outwards = (fences - numbers[0]) * side
     beyond = np.minimum(beyond, outwards[outwards >= 0].min(initial=np.inf))
     if ranked.dtype.kind == "i":
@@ -190,7 +158,7 @@ def _expected(ranked: NDArray[Any], unseen: int, side: int, fences: NDArray[np.f
         most = float(np.finfo(np.float64).max)
         with np.errstate(over="ignore"):
             out = np.asarray(np.clip(anchor + side * beyond, -most, most))
-    return out
+    return out[:-1], float(out[-1])
 
 
 def _heaviest(values: Numbers, ranks: NDArray[np.float64], side: int) -> float:

@@ -14,7 +14,17 @@ from .._base.errors import InputError
 from .._base.masking import THRESHOLD, masked_count
 from .._base.plain import to_plain
 from ..counts.tally import number_cells
-from ..stats.glm import CannotFitError, RegressionFit, independent_columns, logit, ols
+from ..stats.glm import (
+    DOMINANT,
+    LARGEST,
+    CannotFitError,
+    RegressionFit,
+    class_influence,
+    independent_columns,
+    influence,
+    logit,
+    ols,
+)
 from ..stats.pair import pair_up
 from ..stats.result import Direction, Result
 from ..table.design import Coded, Design, design
@@ -153,6 +163,8 @@ def _compared(first: Design, second: Design, level: float, threshold: int, setti
             fits.append(_fitted(x[:, columns], y, family, level, threshold).among(columns))
         except CannotFitError as error:
             raise CannotFitError(f"in the {name} table {error}") from None
+        if name == "original":
+            _check_dominance(x, y, first, [j for j in range(x.shape[1]) if j not in hidden], family, threshold)
     rows = tuple(
         CoefficientRow(hidden[j], note=f"fewer than {threshold} original records")
         if j in hidden
@@ -232,6 +244,21 @@ def _fitted(x: NDArray[np.float64], y: NDArray[Any], family: Family, level: floa
 
 
 # What may be shown.
+
+
+def _check_dominance(x: NDArray[np.float64], y: NDArray[Any], first: Design, shown: list[int], family: Family, threshold: int) -> None:
+    """Raise CannotFitError where the original's coefficients are those of a few records: a large response, or a record far from the others, could be worked out from them."""
+    if family == "ols":
+        result = influence(x[:, shown], y)
+        shares = [*result.equations, result.residuals, result.leverage]
+    else:
+        numeric = [j for j in shown if any(level is None for _, level in first.coefficients[j])]
+        shares = [*class_influence(x[:, numeric], y.astype(np.int64), least=threshold)]
+    if any(share >= DOMINANT for share in shares):
+        raise CannotFitError(
+            f"{LARGEST} original records or fewer make up at least {DOMINANT:.0%} of a score equation, of the squared residuals or of a fitted value, so that the "
+            "coefficients would disclose them; use the logarithm of a skewed column in the formula, or leave it out"
+        )
 
 
 def _hidden(first: Design, threshold: int) -> dict[int, str]:

@@ -39,6 +39,9 @@ class ModelSpec(OutputSpec):
     INTERCEPT: ClassVar[bool] = True
     """Whether the intercept of the formula has a coefficient; False where the model has something else in its place."""
 
+    SUMS_LABEL: ClassVar[bool] = True
+    """Whether its coefficients stand for sums of the label, so that one large label shows in them."""
+
     formula: str
     coefficients: dict[str, Any] = Key(default_factory=dict)
     standard_errors: dict[str, Any] | None = None

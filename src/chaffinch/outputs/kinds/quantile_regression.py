@@ -30,6 +30,7 @@ class QuantileRegressionSpec(EstimatedModel):
     NUMBERS: ClassVar[tuple[str, ...]] = ("coefficients",)
     BESIDE: ClassVar[tuple[str, ...]] = ("n",)
     SINGLES: ClassVar[dict[str, str]] = {}
+    SUMS_LABEL: ClassVar[bool] = False  # on which side of the fit a label lies is all that counts
 
     kind: Literal["quantile-regression"] = "quantile-regression"
     at: Annotated[float, Key(gt=0, lt=1)] = 0.5

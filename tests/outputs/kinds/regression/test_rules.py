@@ -169,3 +169,63 @@ def test_patterns_are_distinct_rows_of_patsys_design(people_fields, right):
     found = patterns_of(read_formula(f"PAY ~ {right}", people_fields), people_fields, codes)
     assert found.parameters == np.linalg.matrix_rank(rows)
     assert sorted(found.counts) == sorted(counts)
+
+
+# A few people who are the whole fit.
+
+DOMINANCE, LEVERAGE = "dominance in a regression", "leverage"
+
+
+def paid(people, *rows):
+    return people(*((1, {"AGE": age, "PAY": pay, **levels}) for age, pay, levels in rows))
+
+
+def spread(n=60):
+    """People of 20 to 79 with pay that rises with age, and a little beside."""
+    return [(20 + k, 5 + k // 4 + (7 * k) % 5, {"A": "a1" if k % 3 else "a2"}) for k in range(n)]
+
+
+def test_one_large_label_dominates_a_linear_regression(judged, one, people):
+    # 60 people have 5 to 23 each; one more with 1,000 has about half of the sum, and nearly all squared residuals.
+    entry = {"kind": "ols", "formula": "PAY ~ AGE"}
+    assert one(judged(paid(people, *spread()), entry), DOMINANCE).status == "pass"
+    report = judged(paid(people, *spread(), (50, 1000, {})), entry)
+    assert one(report, DOMINANCE).status == "fail"
+    assert "squared residuals" in one(report, DOMINANCE).words
+    assert "1000" not in one(report, DOMINANCE).words
+    few = paid(people, *((20 + k, 1, {}) for k in range(30)), (50, 1000, {}))
+    words = one(judged(few, entry), DOMINANCE).words
+    assert "the label's sum and of the score equations of 2 of 2 coefficients" in words
+    assert "less than 10% of the largest" in words
+    # The side of the fit that a label lies on does not say how large it is.
+    assert one(judged(few, {"kind": "quantile-regression", "formula": "PAY ~ AGE"}), DOMINANCE).status == "pass"
+    assert one(judged(few, entry, policy=Policy(nk_k=1.0, p_ratio=0.0)), DOMINANCE).status == "pass"
+
+
+def test_a_group_whose_label_one_person_dominates(judged, one, people):
+    """A regression on groups is a table of means: of a2's twelve people eleven have 1 and one has 300; of all people nobody dominates."""
+    rows = [(30, 40 + k % 7, {}) for k in range(40)] + [(30, 1, {"A": "a2"})] * 11 + [(30, 300, {"A": "a2"})]
+    found = one(judged(paid(people, *rows), {"kind": "ols", "formula": "PAY ~ C(A)"}), DOMINANCE)
+    assert (found.status, found.where) == ("fail", ("C(A)[T.a2]", "the residuals"))
+
+
+def test_leverage_of_one_person(judged, one, people):
+    # All are 20 or 21 but one of 99, whose leverage is nearly 1: the line passes through their point.
+    rows = [(20 + k % 2, 10 + k % 5, {}) for k in range(40)]
+    entry = {"kind": "ols", "formula": "PAY ~ AGE"}
+    assert one(judged(paid(people, *rows), entry), LEVERAGE).status == "pass"
+    assert one(judged(paid(people, *rows, (99, 30, {})), entry), LEVERAGE).status == "fail"
+
+
+@pytest.mark.parametrize("kind", ["logit", "multinomial"])
+def test_a_covariate_that_one_person_dominates(judged, one, people, kind):
+    rows = [(30, k % 3, {"Y": "yes" if k % 2 else "no"}) for k in range(60)]
+    entry = {"kind": kind, "formula": "Y ~ PAY", **({"success": "yes"} if kind == "logit" else {})}
+    assert one(judged(paid(people, *rows), entry), DOMINANCE).status == "pass"
+    assert one(judged(paid(people, *rows, (30, 1000, {"Y": "yes"})), entry), DOMINANCE).status == "fail"
+
+
+def test_a_label_of_two_numbers_is_one_of_classes(judged, one, people):
+    """Two of twelve in a2 have the event: a matter of counts, which other rules look at, and not of sums."""
+    rows = [(30, k % 2, {}) for k in range(60)] + [(30, int(k < 2), {"A": "a2"}) for k in range(12)]
+    assert one(judged(paid(people, *rows), {"kind": "ols", "formula": "PAY ~ C(A)"}), DOMINANCE).status == "pass"

@@ -4,6 +4,9 @@ Degrees of freedom count records. A model with as many parameters as there are p
 disguise, however many records it has: y ~ C(A)*C(B) tells the share of y in every cell of A by B. By the rules of patsy that `formula.py`
 follows, a term in the levels of some columns puts the indicators of all their combinations into the span of the design, the
 reference's included; so each combination with few people is a small group behind a coefficient.
+
+Coefficients stand for sums over people (the score equations), so the rules for sums hold for them: no few people may make up most of the label, of a score equation or of
+the squared residuals, and nobody may decide a fitted value alone (`stats/glm.py` has the formulas).
 """
 
 from __future__ import annotations
@@ -15,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ....counts.tally import count_cells, number_cells
+from ....stats.glm import class_influence, influence
 from ...columns import Codes
 from ...crossing import scalar_code
 from ...families import BINARY
@@ -23,10 +27,11 @@ from ...formula import Formula
 from ...grammar import Factor, Term
 from ...rules.counts import degrees_of_freedom, threshold
 from ...rules.findings import Finding, finding, some
+from ...rules.magnitudes import dominance
 from ...rules.policy import Policy
 from ...rules.tallies import Ints, OutputTally
 from ...rules.tallying import Tallier
-from ..model import ModelSpec
+from ..model import ModelSpec, design_of, label_of
 from .spec import RegressionSpec
 
 __all__ = ["Patterns", "model_rules", "patterns_of", "regression_rules"]
@@ -84,6 +89,59 @@ def model_rules(
         _small(name, kind, formula, groups, records, policy),
         _equal(name, kind, groups, label, few_labels, policy),
         *([] if events is None else [_events(name, kind, groups, events, policy)]),
+        *_influence(output, formula, fields, records, label if few_labels else None, policy),
+    ]
+
+
+MOST_ENTRIES = 50_000_000
+"""Entries of a design that is written out to look for dominant records."""
+
+
+def _influence(output: ModelSpec, formula: Formula, fields: Fields, records: Codes, label: Ints | None, policy: Policy) -> list[Finding]:
+    """Whether a few people dominate the label, a score equation or the squared residuals, and whether one decides a fitted value alone.
+
+    `label`: the class of each record, where the label is one of a few classes; the sums are then those of each numeric column over the people of a class, as they are for
+    a label of two numbers, both of them common.
+    """
+    name, kind, rule = output.name, output.kind, "dominance in a regression"
+    if len(records) * formula.size > MOST_ENTRIES:
+        bad = f"Whether a few people dominate the fit was not looked at: the design has more than {MOST_ENTRIES:,} entries."
+        return [finding(name, kind, rule, ["the fit"], of=formula.size, good="", bad=bad, status="not assessed")]
+    x, _ = design_of(formula, records)
+    top, limit = policy.nk_n, policy.nk_k
+    equations, of_label, by_ratio, of_residuals, leverage = np.zeros(formula.size), False, False, False, 0.0
+    numbers, classes = np.zeros(0), label
+    if label is None:
+        numbers = label_of(formula, fields, records)
+        high = numbers == numbers.max()
+        if len(np.unique(numbers)) <= 2 and min(high.sum(), (~high).sum()) >= policy.threshold:
+            classes = high.astype(np.int64)
+    if classes is not None:
+        numeric = np.array([any(level is None for _, level in coefficient) for coefficient in formula.coefficients], dtype=bool)
+        equations[numeric] = class_influence(x[:, numeric], classes, least=policy.threshold, top=top)
+    else:
+        result = influence(x, numbers, top=top)
+        leverage = result.leverage
+        if output.SUMS_LABEL:
+            broken = dominance(numbers, np.zeros(len(numbers), dtype=np.int64), 1, policy)
+            equations, of_residuals = result.equations, result.residuals >= limit
+            of_label, by_ratio = bool(broken.nk[0]), bool(broken.p_ratio[0])
+    dominated = [called for called, share in zip(formula.names, equations, strict=True) if share >= limit]
+    sums = [
+        *(["the label's sum"] if of_label else []),
+        *([f"the score equations of {some(len(dominated), formula.size, 'coefficient')}"] if dominated else []),
+        *(["the squared residuals"] if of_residuals else []),
+    ]
+    bad = f"The {top} largest contributions make up at least {limit:.0%} of {' and of '.join(sums)}." if sums else ""
+    if by_ratio:
+        bad += f" Without its two largest values the label's sum is less than {policy.p_ratio:.0%} of the largest."
+    good = f"The {top} largest contributions make up less than {limit:.0%} of the label's sum, of every score equation and of the squared residuals."
+    where = [*dominated, *(["the label"] if of_label or by_ratio else []), *(["the residuals"] if of_residuals else [])]
+    alone = ["the fit"] if leverage >= limit else []
+    decided = f"The leverage of one person is at least {limit:.0%}: the fitted value at their covariates is nearly their own label."
+    return [
+        finding(name, kind, rule, where, of=max(formula.size, len(where)), good=good, bad=bad.strip()),
+        finding(name, kind, "leverage", alone, of=1, good=f"Nobody's leverage is {limit:.0%} or more.", bad=decided),
     ]
 
 
