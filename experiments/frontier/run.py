@@ -76,7 +76,7 @@ def one_run(name: str, whole: pa.Table, number: int) -> list[Any]:
     risk, outside = first.evaluation.risk, fresh.risk
     return [
         "confirmed" if choice.evaluation is not None else "none confirmed", first.evaluation.words, len(choice.confirmations), search.risk.estimate, search.risk.lower, risk.estimate, risk.lower,
-        first.word, int(first.word != "broken"), int((risk.estimate or 0) > LIMIT), own.risk.lower, int(verdict_of(own.risk, limits) != "broken"), outside.estimate, outside.lower, verdict_of(outside, limits), default.risk.estimate, default.risk.lower,
+        first.word, int(first.word != "exceeds"), int((risk.estimate or 0) > LIMIT), own.risk.lower, int(verdict_of(own.risk, limits) != "exceeds"), outside.estimate, outside.lower, verdict_of(outside, limits), default.risk.estimate, default.risk.lower,
         search.worth[0].value, first.evaluation.worth[0].value, fresh.worth[0].value, default.worth[0].value,
     ]  # fmt: skip
 
@@ -112,10 +112,10 @@ def summary(cells: Cells) -> None:
         def mean(column: str, made: list[list[str]] = made) -> float:
             return float(np.mean([float(row[at[column]]) for row in made if row[at[column]]]))
 
-        kept, fresh = (sum(row[at[column]] not in ("0", "broken") for row in made) for column in ("unseen kept", "fresh word"))
+        kept, fresh = (sum(row[at[column]] not in ("0", "broken", "exceeds") for row in made) for column in ("unseen kept", "fresh word"))
         above = sum(int(row[at["unseen estimate above limit"]]) for row in made)
         allowed = [row for row in made if row[at["unseen kept"]] == "1" and row[at["release allowed"]] == "1"]
-        written = sum(row[at["fresh word"]] != "broken" for row in allowed)
+        written = sum(row[at["fresh word"]] not in ("broken", "exceeds") for row in allowed)
         broken = sum(float(row[at["default fresh lower"]]) > LIMIT for row in made)
         confirmed = sum(row[at["outcome"]] == "confirmed" for row in rows)
         print(

@@ -57,7 +57,7 @@ def test_an_attack_writes_what_may_leave_and_keeps_the_rest_inside(run, table, t
     assert left["format"] == f"chaffinch-{kind}"
     assert left["about"]["data"] == "people.csv"
     assert left["run"]["versions"]["chaffinch"] == chaffinch.__version__
-    assert left["policy"]["passed"] is True
+    assert left["policy"] == {}  # no limit was set: nothing passed one
     assert timings_in(told) == ["seconds_of_fits"]
     assert "<script" not in page.read_text()
     # The same numbers as Python gives: the second opinion on every option's way to its place.
@@ -105,9 +105,17 @@ def test_a_policy_is_compared_with_the_lower_end(run, table, tmp_path):
     low = json.loads(told.read_text())["interval"][0]
     done = run("attack", "membership", table, *spec, "--max-auc", max(low - 0.01, 0.0))
     assert done.code == 1
-    assert "the policy allows" in done.err
+    assert done.out.startswith("EXCEEDS THE LIMIT: ")
     assert json.loads(told.read_text())["policy"]["passed"] is False
-    assert run("attack", "membership", table, *spec, "--max-auc", low + 0.01).code == 0
+    within = (*spec, "--max-auc", low + 0.01)
+    done = run("attack", "membership", table, *within)
+    assert (done.code, done.out.split()[0]) == (0, "UNDECIDED:")
+    policy = json.loads(told.read_text())["policy"]
+    assert (policy["state"], policy["passed"]) == ("undecided", None)
+    assert run("attack", "membership", table, *within, "--require-shown").code == 1
+    done = run("attack", "membership", table, *spec, "--max-auc", 1, "--require-shown")
+    assert (done.code, done.out.startswith("SHOWN TO KEEP THE LIMIT: ")) == (0, True)
+    assert run("attack", "membership", table, *spec, "--require-shown").code == 2
     assert run("attack", "membership", table, *spec, "--max-auc", 2).code == 2
 
 

@@ -73,6 +73,43 @@ def test_a_release_keeps_other_files_of_the_folder_and_never_the_input(data, tmp
     assert "would be overwritten" in done.stderr
 
 
+def test_a_table_that_exceeds_its_limit_never_lies_where_a_release_does(data, tmp_path):
+    """All columns but one are kept as they are, so the table is nearly the original; then it is drawn, and the same folder has a release."""
+    lines = (data / "cmc.csv").read_text().splitlines(keepends=True)
+    for name, part in (("mine.csv", lines[1::2]), ("others.csv", lines[2::2])):
+        (tmp_path / name).write_text("".join([lines[0], *part]))
+    kept, out = lines[0].strip().removesuffix(f",{LABEL}"), tmp_path / "out"
+    words = ["release", tmp_path / "mine.csv", "-o", out, "--holdout", tmp_path / "others.csv", "--keys", "wife_age,wife_education", "--sensitive", "standard_of_living"]
+    words += ["--measures", "tvd", "--attackers", "gcap", "--seed", 1, "--max-excess", 0.02]
+
+    def files() -> list[str]:
+        return sorted(path.relative_to(out).as_posix() for path in out.rglob("*") if path.is_file())
+
+    inside = ["confidential/model.chaffinch", "confidential/report.html", "confidential/report.json"]
+    done = run(*words, "--keep", kept)
+    assert done.returncode == 1, done.stderr
+    assert done.stdout.startswith("EXCEEDS THE LIMIT: ")
+    first = " ".join(done.stdout.partition("What does it give away?")[0].split())
+    assert "The table was refused: it is in" in first
+    assert "to leave once you decide so" not in done.stdout
+    assert files() == [*inside[:1], "confidential/refused/synthetic.csv", *inside[1:]]
+    assert all(stat.S_IMODE(path.stat().st_mode) & 0o077 == 0 for path in (out / "confidential").rglob("*"))
+    assert "EXCEEDS THE LIMIT" in (out / "confidential" / "report.html").read_text()
+    assert json.loads((out / "confidential" / "report.json").read_text())["decision"]["limit"]["state"] == "exceeds"
+    done = run(*words, "--require-shown", "--overwrite")
+    assert done.returncode == 1, done.stderr
+    assert done.stdout.startswith("UNDECIDED: ")
+    assert files() == [*inside, "to-release/synthetic.csv"]  # undecided is not refused, whatever the exit code
+
+
+def test_what_has_to_be_shown_needs_a_limit_and_a_holdout_before_anything_is_read(data, tmp_path):
+    words = ["release", data / "cmc.csv", "-o", tmp_path / "out", "--keys", "wife_age", "--sensitive", "standard_of_living", "--require-shown"]
+    for more, message in (([], "needs a limit"), (["--max-excess", 0.1], "needs a holdout")):
+        done = run(*words, *more)
+        assert (done.returncode, message in done.stderr) == (2, True)
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_five_lines_and_the_path_of_the_page(data, tmp_path):
     """What to decide by (three), what was not measured, what was written; then the page. The long tables are for --verbose, 80 columns wide."""
     words = ["release", data / "cmc.csv", "-o", tmp_path / "out", "--label", LABEL, "--measures", "tvd,learning", "--models", "nb", "--seed", 1]
@@ -84,7 +121,7 @@ def test_five_lines_and_the_path_of_the_page(data, tmp_path):
     told = run(*words, "--overwrite", "--verbose", env={**os.environ, "COLUMNS": "80"})
     assert told.returncode == 0, told.stderr
     assert max(map(len, told.stdout.splitlines())) <= 80
-    for words_of_table in ("Distance of 3-way", "95 % interval", "Exact row"):
+    for words_of_table in ("Distance of 3-way", "p, all together", "Exact row"):
         assert words_of_table not in done.stdout
         assert words_of_table in told.stdout
     assert "…" not in told.stdout  # no figure is cut

@@ -71,7 +71,7 @@ def test_risk_says_what_attacks_find(folder, tmp_path):
     assert "<script" not in page.read_text()
 
 
-def test_a_policy_says_no_to_a_copy_and_yes_to_independent_columns(folder, tmp_path):
+def test_a_limit_is_exceeded_shown_or_undecided_and_the_first_line_says_which(folder, tmp_path):
     policy = tmp_path / "policy.toml"
     policy.write_text("max_excess = 0.05\n")
     options = [
@@ -89,11 +89,33 @@ def test_a_policy_says_no_to_a_copy_and_yes_to_independent_columns(folder, tmp_p
     options += ["--numeric", "values", "--policy", policy]
     done = run("risk", folder / "half.csv", folder / "half.csv", *options, "--json", tmp_path / "copy.json")
     assert done.returncode == 1, done.stderr
-    assert "the policy allows 0.05" in done.stderr
+    assert done.stdout.startswith("EXCEEDS THE LIMIT: an excess of at most 0.05 is allowed")
     told = json.loads((tmp_path / "copy.json").read_text())["policy"]
     assert told["passed"] is False
     assert len(told["sha256"]) == 64
-    assert run("risk", folder / "half.csv", folder / "alone.csv", *options).returncode == 0
+    wide = ("risk", folder / "half.csv", folder / "alone.csv", *options)
+    done = run(*wide, "--json", tmp_path / "alone.json", "--html", tmp_path / "alone.html")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("UNDECIDED: ")
+    for text in (done.stdout, (tmp_path / "alone.html").read_text()):
+        assert "UNDECIDED: an excess of at most 0.05 is neither shown to hold nor shown to be exceeded" in " ".join(text.split())
+        assert "keeps" not in text
+    told = json.loads((tmp_path / "alone.json").read_text())["policy"]
+    assert (told["state"], told["passed"]) == ("undecided", None)
+    assert told["lower_bound"] < 0.05 < told["upper_bound"]
+    done = run(*wide, "--require-shown", "--quiet")
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr.startswith("UNDECIDED: ")
+    done = run(*wide, "--max-excess", 0.2, "--require-shown", "--tests", "exact_row,dcr")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("SHOWN TO KEEP THE LIMIT: an excess of at most 0.2 is allowed")
+
+
+def test_without_a_limit_nothing_is_said_to_pass(folder, tmp_path):
+    done = run("risk", folder / "half.csv", folder / "alone.csv", "--holdout", folder / "other.csv", "--tests", "exact_row", "--json", tmp_path / "r.json")
+    assert done.returncode == 0, done.stderr
+    assert "policy" not in json.loads((tmp_path / "r.json").read_text())
+    assert run("risk", folder / "half.csv", folder / "alone.csv", "--holdout", folder / "other.csv", "--require-shown").returncode == 2
 
 
 def test_no_holdout_no_excess(folder, tmp_path):

@@ -17,6 +17,7 @@ from chaffinch.report.page import report_of
 from chaffinch.report.promise import TEST_ONLY
 from chaffinch.risk.attribution.attack import Attack
 from chaffinch.risk.attribution.result import AttackedTable, CrossFit, RiskAbout, RiskResult
+from chaffinch.risk.attribution.verdict import limit_verdict
 from chaffinch.risk.memorisation.finding import MemorisationFinding
 from chaffinch.stats.family import Family
 
@@ -53,8 +54,10 @@ def test_an_excess_leads_whatever_stands_before_it():
     assert headline_of(study(LOW, HIGH)).value == 0.7
     assert said(study(LOW, HIGH)).startswith("More about its own people than about others: ")
     assert "an excess of +0.100" in said(study(LOW, HIGH))
-    part = gives_away(report_of(title="t", risk=study(LOW, HIGH)), allowed=False)
-    assert part.notes == ("An excess was found by 1 of 2 attacks on columns.", "The excess is above what is allowed.")
+    risk = study(LOW, HIGH)
+    part = gives_away(report_of(title="t", risk=replace(risk, policy=limit_verdict(replace(risk, family=replace(KNOWN, lower=(0.05, 0.0))), 0.01).to_dict())))
+    assert part.notes[0].startswith("EXCEEDS THE LIMIT: an excess of at most 0.01 is allowed, and the largest excess of 2 attacks is above 0.05 ")
+    assert part.notes[1:] == ("An excess was found by 1 of 2 attacks on columns.",)
 
 
 def test_a_test_of_whole_records_leads_where_it_alone_found_something():

@@ -16,7 +16,7 @@ def test_the_page_shows_the_choice_on_both_parts_and_the_release() -> None:
     assert "200 people of the search, who it was chosen on" in page
     assert "200 people the search never saw" in page
     assert "everybody, those included whom it was chosen on" in page
-    assert "not refuted" in page
+    assert "UNDECIDED" in page
     assert "Leaves of 300 instead of 100 take 2 points off." in page
     assert "<script" not in page
     assert page.count('id="fig-front-0"') == 1

@@ -32,7 +32,7 @@ def evaluation(leaf: int, risk: float, worth: float, **more: object) -> Evaluati
 def frontier_result(**more: object) -> FrontierResult:
     """A frontier worked by hand: three on the front, one that is beaten, one chosen."""
     some = (evaluation(300, 0.01, 0.70), evaluation(100, 0.03, 0.75), evaluation(10, 0.10, 0.80), evaluation(30, 0.09, 0.74))
-    confirmation = Confirmation(evaluation=evaluation(100, 0.035, 0.74, part="confirmation"), word="not refuted", passed=True)
+    confirmation = Confirmation(evaluation=evaluation(100, 0.035, 0.74, part="confirmation"), word="undecided", passed=True)
     choice = FrontierChoice(
         rule="data", limits=Limits(max_excess=0.05), worth="accuracy", evaluation=some[1], confirmations=(confirmation,), released=RiskFigure(lower=0.001), sentence="Chosen: that."
     )

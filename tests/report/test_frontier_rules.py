@@ -10,9 +10,6 @@ from chaffinch._base.errors import InputError
 from chaffinch.report.candidate import CandidateSettings
 from chaffinch.report.frontier_result import Evaluation, RiskFigure, WorthFigure
 from chaffinch.report.frontier_rules import (
-    BROKEN,
-    KEPT,
-    NOT_REFUTED,
     Limits,
     nearest,
     pareto,
@@ -22,6 +19,7 @@ from chaffinch.report.frontier_rules import (
     ranked,
     verdict_of,
 )
+from chaffinch.stats.intervals import LimitState
 
 NUMBERS = st.floats(0, 1).map(lambda x: round(x, 2))
 
@@ -79,7 +77,7 @@ def test_limits_that_nothing_meets_name_the_nearest() -> None:
 
 @pytest.mark.parametrize(
     ("lower", "upper", "word", "first", "later"),
-    [(-0.01, 0.04, KEPT, True, True), (0.01, 0.2, NOT_REFUTED, True, False), (0.06, 0.2, BROKEN, False, False)],
+    [(-0.01, 0.04, LimitState.SHOWN, True, True), (0.01, 0.2, LimitState.UNDECIDED, True, False), (0.06, 0.2, LimitState.EXCEEDS, False, False)],
 )
 def test_three_words_and_what_they_allow(lower: float, upper: float, word: str, first: bool, later: bool) -> None:
     """A later attempt must qualify on the new people too: its estimate is the middle here, above the limit in the second case."""
@@ -96,8 +94,8 @@ def test_what_was_not_measured_never_passes() -> None:
 
 def test_an_auc_breaks_a_limit_by_its_own_interval() -> None:
     risk = RiskFigure(estimate=0.0, lower=-0.1, upper=0.0, auc=0.7, auc_interval=(0.65, 0.75))
-    assert verdict_of(risk, Limits(max_auc=0.6)) == BROKEN
-    assert verdict_of(risk, Limits(max_auc=0.8)) == KEPT
+    assert verdict_of(risk, Limits(max_auc=0.6)) == LimitState.EXCEEDS
+    assert verdict_of(risk, Limits(max_auc=0.8)) == LimitState.SHOWN
 
 
 @pytest.mark.parametrize(("limits", "message"), [({"max_excess": -0.1}, "between 0 and 1"), ({"max_auc": 0.4}, "which is guessing")])

@@ -98,3 +98,56 @@ def test_shares_that_are_none_are_refused(shares: list[float | None]) -> None:
     pair = (np.array([1.0, 0.0] * 20), np.ones(40))
     with pytest.raises(InputError, match="level_shares must be one share for each attack"):
         family([pair, pair], [pair, (pair[0][::-1], pair[1])], level_shares=shares, resamples=10)
+
+
+def test_upper_bounds_hold_together_where_few_people_score() -> None:
+    """Rates of a few in a thousand, many others: 400 families of four attacks, each of which 95 % should cover at least.
+
+    With a coverage of 95 % fewer than 355 of 400 cover once in 100,000 (binomial). Bounds of standard errors alone cover 80 to 90 %.
+    """
+    rng, rates, fresh = np.random.default_rng(5), np.array([0.005, 0.008, 0.012, 0.3]), np.array([0.001, 0.002, 0.01, 0.29])
+    ones, many, covered = np.ones(400), np.ones(4000), 0
+    for draw in range(400):
+        mine, theirs = rng.random((400, 4)) < rates, rng.random((4000, 4)) < fresh
+        found = family([(one, ones) for one in mine.T], [(one, many) for one in theirs.T], resamples=100, seed=draw, threads=1)
+        covered += all(bound is not None and bound >= true for bound, true in zip(found.upper, rates - fresh, strict=True))
+    assert covered >= 355
+
+
+def test_an_upper_bound_is_at_least_the_exact_one_of_a_handful() -> None:
+    """Clopper and Pearson's upper end for k of 800 against so many others that their rate is known: beta quantiles, worked out apart."""
+    from scipy.stats import beta
+
+    ones, many = np.ones(800), np.ones(200_000)
+    for k in (0, 1, 3):
+        mine, theirs = (np.arange(800) < k).astype(float), (np.arange(200_000) < 2).astype(float)
+        (bound,) = family([(mine, ones)], [(theirs, many)], resamples=200, seed=1).upper
+        assert bound >= beta.ppf(0.95, k + 1, 800 - k) - 2 / 200_000 - 1e-9
+        assert bound < 1.35 * beta.ppf(0.95, k + 1, 800 - k) + 1e-9
+
+
+def test_attacks_under_which_all_score_the_same_have_an_upper_bound_and_those_about_nobody() -> None:
+    ones, none = np.ones(300), np.zeros(300)
+    half = (np.arange(300) % 2).astype(float)
+    found = family([(half, ones), (none, ones), (none, none), (none, none)], [(half, ones), (none, ones), (none, none), (none, none)], about_nobody=[3], seed=1)
+    assert found.lower[1:] == (None, None, None)
+    exact = 1 - (0.05 / 2) ** (1 / 300)  # the rule of three at 2.5 %: two attacks have a bound
+    assert exact <= found.upper[1] < 1.6 * exact
+    assert found.upper[2:] == (None, 0.0)
+    assert found.unbounded == (2,)
+    again = type(found).from_dict(json.loads(json.dumps(found.to_dict())))
+    assert (again.upper, again.upper_bound) == (found.upper, found.upper_bound)
+    alone = family([(none, ones)], [(none, ones)], seed=1)
+    assert (alone.p_value, alone.lower_bound) == (None, None)
+    assert 0.005 < alone.upper_bound < 0.02
+
+
+def test_upper_bounds_of_few_people_do_not_tell_how_many() -> None:
+    ones, told = np.ones(1000), set()
+    for k in range(1, 10):
+        found = family([((np.arange(1000) < k).astype(float), ones)], [(np.zeros(1000), ones)], resamples=100, seed=1)
+        masked = found.without([0], 10)
+        assert masked.excesses == (None,)
+        assert masked.upper[0] >= found.upper[0]
+        told.add(round(masked.upper[0], 6))
+    assert told <= {0.01, 0.02}

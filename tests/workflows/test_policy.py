@@ -1,13 +1,19 @@
-"""What is allowed, and whether a result keeps to it."""
+"""What is allowed, and the three states of a limit."""
 
 from __future__ import annotations
 
 import hashlib
+from dataclasses import replace
 
 import pytest
 
 from chaffinch.errors import FileError, InputError
-from chaffinch.risk import RiskResult
+from chaffinch.risk.attribution.attack import Attack
+from chaffinch.risk.attribution.result import AttackedTable, CrossFit, RiskAbout, RiskResult
+from chaffinch.risk.attribution.verdict import LimitVerdict
+from chaffinch.risk.memorisation.finding import MemorisationFinding
+from chaffinch.stats.family import Family
+from chaffinch.stats.sampled import SampledRecords
 from chaffinch.workflows.policy import RiskPolicy
 
 
@@ -44,13 +50,96 @@ def test_what_cannot_be_judged_or_read_is_refused(tmp_path):
         RiskPolicy.read(tmp_path / "none.toml", None, holdout=True)
 
 
-def test_a_bound_is_held_against_the_limit():
-    policy = RiskPolicy(0.1)
-    assert policy.allows(None)
-    assert policy.allows(0.1)
-    assert not policy.allows(0.11)
-    assert RiskPolicy().allows(1.0)
+def known(*bounds: tuple[float | None, float | None], **about) -> RiskResult:
+    """Return a result whose findings have these simultaneous bounds."""
+    lower, upper = zip(*bounds, strict=True)
+    attacks = tuple(Attack(measure="dcap", sensitive="ill", value=0.6, excess=0.0, p_family=0.5, detectable=0.03 + 0.01 * j) for j in range(len(bounds) - 1))
+    tests = (MemorisationFinding(test="exact_row", value=0.1, excess=0.0, p_family=0.5, detectable=0.12),)
+    family = Family(p_value=0.5, adjusted=(0.5,) * len(bounds), lower=lower, upper=upper)
+    one = {"holdout": AttackedTable(100), "synthetic": (AttackedTable(100),), **about}
+    return RiskResult(about=RiskAbout(**one), attacks=attacks, family=family, memorisation_tests=tests)
+
+
+@pytest.mark.parametrize(
+    ("bounds", "state", "passed"),
+    [
+        (((-0.1, 0.02), (-0.2, 0.049)), "shown to keep", True),
+        (((-0.1, 0.02), (-0.2, 0.3)), "undecided", None),  # the test alone may exceed
+        (((-0.1, 0.3), (-0.2, 0.02)), "undecided", None),
+        (((-0.1, 0.02), (0.06, 0.3)), "exceeds", False),
+        (((-0.1, 0.02), (None, None)), "undecided", None),  # a test that was not made
+        (((-0.1, 0.02), (None, 0.04)), "shown to keep", True),  # everybody scores the same
+    ],
+)
+def test_three_states_over_all_findings_together(bounds, state, passed):
+    result = RiskPolicy(0.05).judged(known(*bounds), {"date": "today"})
+    assert (result.policy["state"], result.policy["passed"]) == (state, passed)
+    assert (result.limit.state, result.limit.passed, result.run.date) == (state, passed, "today")
+    first = {"shown to keep": "SHOWN", "exceeds": "EXCEEDS", "undecided": "UNDECIDED"}[state]
+    assert result.limit.sentence.split()[0].rstrip(":") == first
+    assert RiskPolicy(0.05).refuses(result.limit) == (state == "exceeds")
+    assert RiskPolicy(0.05, require_shown=True).refuses(result.limit) == (state != "shown to keep")
+    assert RiskResult.from_dict(result.to_dict()).limit == result.limit
+
+
+def test_what_is_undecided_has_both_bounds_and_the_detectable_excess():
+    sentence = RiskPolicy(0.05).judged(known((-0.1, 0.02), (-0.2, 0.3)), {}).limit.sentence
+    assert "lies between −0.1 and 0.3 (simultaneous 95 % bounds)" in sentence
+    assert "An excess of 0.03 (the most precise) to 0.12 (the least precise) is detected with 80 % power." in sentence
+    for word in ("keeps", "ready", "passed"):
+        assert word not in sentence
+
+
+@pytest.mark.parametrize(
+    ("more", "reason"),
+    [
+        ({"synthetic": (AttackedTable(100), AttackedTable(100))}, "first of several releases"),
+        ({"sample": SampledRecords("values", False)}, "a sample of the records"),
+    ],
+)
+def test_what_was_not_looked_at_is_not_shown(more, reason):
+    verdict = RiskPolicy(0.5).judged(known((-0.1, 0.02), (-0.2, 0.03), **more), {}).limit
+    assert verdict.state == "undecided"
+    assert reason in verdict.sentence
+    assert RiskPolicy(0.5).judged(known((-0.1, 0.02), (0.6, 0.7), **more), {}).limit.state == "exceeds"
+
+
+def test_models_of_half_the_people_refuse_a_table_and_never_show_it():
+    halves = known((-0.1, 0.02), (-0.2, 0.03))
+    crossed = CrossFit(attacks=halves.attacks, family=halves.family, memorisation_tests=halves.memorisation_tests)
+    alone = replace(halves, about=replace(halves.about, holdout=None), family=Family(reason="no holdout"), cross_fit=crossed)
+    verdict = RiskPolicy(0.5).judged(alone, {}).limit
+    assert (verdict.state, "models of half of the people" in verdict.sentence) == ("undecided", True)
+    over = replace(alone, cross_fit=replace(crossed, family=replace(halves.family, lower=(0.6, -0.2))))
+    assert RiskPolicy(0.5).judged(over, {}).limit.state == "exceeds"
+
+
+def test_a_finding_without_a_bound_is_named_with_its_reason():
+    result = known((-0.1, 0.02), (None, None))
+    untried = replace(result, memorisation_tests=(replace(result.memorisation_tests[0], value=None, excess=None, reason="There are too few rows."),))
+    sentence = RiskPolicy(0.05).judged(untried, {}).limit.sentence
+    assert "Without an upper bound: Exact row (There are too few rows)." in sentence
+
+
+def test_without_a_limit_there_is_no_policy():
+    result = RiskPolicy().judged(known((-0.1, 0.02), (0.6, 0.7)), {"date": "today"})
+    assert (result.policy, result.limit, result.run.date) == (None, None, "today")
+    assert "policy" not in result.to_dict()
+    assert not RiskPolicy().refuses(None)
     empty = RiskResult.from_dict({"format": "chaffinch-risk", "version": 1})
-    result = policy.judged(empty, {"date": "today"})
-    assert result.policy == {"max_excess": 0.1, "lower_bound": None, "passed": True}
-    assert result.run.date == "today"
+    assert RiskPolicy(0.1).judged(empty, {}).limit.state == "undecided"
+    # what an earlier version wrote names no state: that a lower bound was within the limit decides nothing
+    assert LimitVerdict.from_policy({"max_excess": 0.1, "lower_bound": 0.05, "passed": True}).state == "undecided"
+    assert LimitVerdict.from_policy({"max_excess": 0.1, "lower_bound": 0.2, "passed": False}).state == "exceeds"
+
+
+def test_what_has_to_be_shown_needs_a_limit_and_a_holdout(tmp_path):
+    with pytest.raises(InputError, match="needs a limit"):
+        RiskPolicy.read(None, None, holdout=True, require_shown=True)
+    with pytest.raises(InputError, match="needs a holdout"):
+        RiskPolicy(0.1, require_shown=True).check(holdout=False)
+    (path := tmp_path / "policy.toml").write_text("max_excess = 0.02\nrequire_shown = true\n")
+    assert RiskPolicy.read(path, None, holdout=True).require_shown
+    path.write_text("max_excess = 0.02\nrequire_shown = 1\n")
+    with pytest.raises(InputError, match="require_shown must be true or false"):
+        RiskPolicy.read(path, None, holdout=True)

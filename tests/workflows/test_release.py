@@ -200,7 +200,8 @@ def test_the_decision_says_what_there_is_and_no_score(result, capsys):
     assert {row.id for row in decision.good_for} == {"tvd_1", "tvd_2", "tvd_3"}
     assert any("wife_age" in sentence for sentence in decision.gives_away)
     assert "without epsilon" in decision.promise
-    assert decision.allowed is True
+    # a limit of 0.9: a test about a handful of people has no upper bound below it
+    assert (decision.limit.state, decision.allowed) == ("undecided", None)
     assert any("Membership" in sentence for sentence in decision.not_tested)
     result.show()
     assert "What it gives away" in capsys.readouterr().out

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import pytest
 
 import chaffinch as cf
 from chaffinch.errors import InputError
+from chaffinch.stats.intervals import LimitState
 from chaffinch.workflows.release_result import ReleaseResult
 
 
@@ -41,3 +43,18 @@ def test_a_save_that_fails_leaves_nothing(result, tmp_path, monkeypatch):
     with pytest.raises(ZeroDivisionError):
         result.save(tmp_path / "folder")
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_result_that_exceeds_its_limit_is_saved_among_what_was_refused(result, tmp_path):
+    assert (result.refused, result.limit.state) == (False, "undecided")
+    result.save(tmp_path / "folder")
+    over = replace(result.limit, state=LimitState.EXCEEDS)
+    refused = replace(result, report=replace(result.report, risk=replace(result.risk, policy=over.to_dict())))
+    assert refused.refused
+    paths = refused.save(tmp_path / "folder", overwrite=True)  # over an earlier release of the same name
+    assert tmp_path / "folder" / "confidential" / "refused" / "synthetic.csv" in paths
+    assert not (tmp_path / "folder" / "to-release").exists()
+    assert (tmp_path / "folder" / "confidential" / "refused").stat().st_mode & 0o077 == 0
+    result.save(tmp_path / "folder", overwrite=True)
+    assert (tmp_path / "folder" / "to-release" / "synthetic.csv").exists()
+    assert not (tmp_path / "folder" / "confidential" / "refused").exists()

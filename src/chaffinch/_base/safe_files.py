@@ -215,7 +215,7 @@ def filling(
 
     If the block raises, the new folder is removed and `folder` is as it was. The folder itself is readable as the system's defaults say; files and
     folders in it keep their own modes. Meanwhile no other run may write into it. A folder that `check_folder` refuses is refused; where it lets one be
-    overwritten, files and folders of the same names on its first level are replaced whole, and others stay. With `resume` files of
+    overwritten, files and folders of the same names on its first level are replaced whole, those of `names` also by nothing, and others stay. With `resume` files of
     the same names are replaced one by one, wherever they are, and all others stay, but for those `renewed`: they go, written anew or not.
     """
     target = Path(folder)
@@ -240,7 +240,7 @@ def filling(
             if resume:
                 _merge(part, place, renewed)
             else:
-                _exchange(part, place)
+                _exchange(part, place, names)
             _written.extend(target / name for name in files)
         except FileError:
             raise
@@ -275,8 +275,8 @@ def _merge(part: Path, target: Path, renewed: Sequence[str]) -> None:
             os.replace(place, target / place.relative_to(part))
 
 
-def _exchange(part: Path, target: Path) -> None:
-    """Move what is in one folder into another, and what was there by these names away; all of it, or nothing."""
+def _exchange(part: Path, target: Path, names: Sequence[str] = ()) -> None:
+    """Move what is in one folder into another, and what was there by these names away; all of it, or nothing. What has one of `names` goes, also where nothing replaces it."""
     old = target.with_name(f".{target.name}.{secrets.token_hex(4)}.old")
     old.mkdir(mode=0o700)
     done: list[tuple[Path, Path]] = []
@@ -287,6 +287,10 @@ def _exchange(part: Path, target: Path) -> None:
                 done.append((old / place.name, before))
             os.rename(place, before)
             done.append((before, place))
+        for name in names:
+            if not any(then == part / name for _, then in done) and os.path.lexists(before := target / name):
+                os.rename(before, old / name)
+                done.append((old / name, before))
     except BaseException:
         for now, then in reversed(done):
             with contextlib.suppress(OSError):

@@ -19,6 +19,7 @@ from .options import (
     Personal,
     Quiet,
     Rare,
+    RequireShown,
     SchemaIn,
     Synth,
     Threads,
@@ -28,6 +29,7 @@ from .options import (
     file_options,
     reading_of,
     run_facts,
+    show_lines,
     show_table,
     write_confidential,
     write_json,
@@ -36,6 +38,7 @@ from .options import (
 if TYPE_CHECKING:
     from ..risk.membership import MembershipResult
     from ..risk.singling_out import SinglingOutResult
+    from ..stats.intervals import LimitState
     from ..table import FileOptions
     from ..workflows.synthesise import ReadSettings
 
@@ -254,6 +257,7 @@ def membership(
     max_auc: Annotated[
         float | None, typer.Option(help="End with 1 if the lower end of the AUC's interval is above this.")
     ] = None,
+    require_shown: RequireShown = False,
 ) -> None:
     """Say how well it can be told from a release who was in the data: AUC, and true positives at few false ones.
 
@@ -262,14 +266,14 @@ def membership(
     from ..report.membership import membership_page
     from ..risk.membership.study import membership as attack_membership
 
-    _check_limit("--max-auc", max_auc)
+    _check_limit("--max-auc", max_auc, require_shown=require_shown)
     result: MembershipResult = wanted.run(attack_membership, secret=secret)
-    bound = result.interval[0]
-    result = wanted.finished(result, _policy("max_auc", max_auc, bound))
+    result = wanted.finished(result, _policy("max_auc", max_auc, result.interval))
     wanted.write(result, lambda: membership_page(result))
+    state = _show_limit("AUC", result.interval, max_auc, quiet=wanted.quiet)
     if not wanted.quiet:
         _print(*result.table(), result)
-    _end("AUC", bound, max_auc)
+    _end(state, require_shown=require_shown)
 
 
 @attack.command("singling-out", cls=RegistryCommand)
@@ -286,6 +290,7 @@ def singling_out(
     max_success: Annotated[
         float | None, typer.Option(help="End with 1 if the lower end of the interval of success is above this.")
     ] = None,
+    require_shown: RequireShown = False,
 ) -> None:  # fmt: skip
     """Say how often somebody who is in the data is singled out from a release, beside what guessing gives.
 
@@ -294,28 +299,57 @@ def singling_out(
     from ..report.singling_out import singling_out_page
     from ..risk.singling_out.study import singling_out as attack_singling_out
 
-    _check_limit("--max-success", max_success)
+    _check_limit("--max-success", max_success, require_shown=require_shown)
     check_word("--combine", combine)
     result: SinglingOutResult = wanted.run(attack_singling_out, combine=combine, releases=releases)
-    result = wanted.finished(result, _policy("max_success", max_success, result.interval[0]))
+    result = wanted.finished(result, _policy("max_success", max_success, result.interval))
     wanted.write(result, lambda: singling_out_page(result))
+    state = _show_limit("share of releases with somebody singled out", result.interval, max_success, quiet=wanted.quiet)
     if not wanted.quiet:
         _print(*result.table(), result)
-    _end("success", result.interval[0], max_success)
+    _end(state, require_shown=require_shown)
 
 
-def _check_limit(option: str, limit: float | None) -> None:
+def _check_limit(option: str, limit: float | None, *, require_shown: bool) -> None:
+    if require_shown and limit is None:
+        raise InputError(f"--require-shown needs a limit: name {option}.")
     if limit is not None and not 0 <= limit <= 1:
         raise InputError(f"{option} must lie between 0 and 1. Got {limit:g}.")
 
 
-def _policy(name: str, limit: float | None, bound: float) -> dict[str, Any]:
-    return {name: limit, "lower_bound": bound, "passed": limit is None or bound <= limit}
+def _policy(name: str, limit: float | None, interval: Sequence[float]) -> dict[str, Any]:
+    """Return the limit, what the interval says of it, and whether it is kept where that is decided; nothing without a limit."""
+    if limit is None:
+        return {}
+    from ..stats.intervals import LimitState, limit_state
+
+    state = limit_state(interval[0], interval[1], limit)
+    passed = {LimitState.SHOWN: True, LimitState.EXCEEDS: False}.get(state)
+    return {name: limit, "state": str(state), "lower_bound": interval[0], "upper_bound": interval[1], "passed": passed}
 
 
-def _end(what: str, bound: float, limit: float | None) -> None:
-    if limit is not None and bound > limit:
-        typer.echo(f"The {what} is above {bound:.3g} with its interval; the policy allows {limit:g}.", err=True)
+def _show_limit(what: str, interval: Sequence[float], limit: float | None, *, quiet: bool) -> LimitState | None:
+    """Print what the interval says of the limit, as the first line, and return that; with --quiet on the error stream, unless it is shown to be kept."""
+    if limit is None:
+        return None
+    from ..stats.intervals import LimitState, limit_state
+
+    state = limit_state(interval[0], interval[1], limit)
+    words = {
+        LimitState.EXCEEDS: f"EXCEEDS THE LIMIT: the {what} may be {limit:g} at most, and the 95 % interval is",
+        LimitState.SHOWN: f"SHOWN TO KEEP THE LIMIT: the {what} may be {limit:g} at most, and the 95 % interval is",
+        LimitState.UNDECIDED: f"UNDECIDED: that the {what} is {limit:g} at most is neither shown to hold nor shown to be exceeded. The 95 % interval is",
+    }[state]
+    line = f"{words} {interval[0]:.3g} to {interval[1]:.3g}."
+    if not quiet:
+        show_lines(line)
+    elif state is not LimitState.SHOWN:
+        typer.echo(line, err=True)
+    return state
+
+
+def _end(state: LimitState | None, *, require_shown: bool) -> None:
+    if state == "exceeds" or (require_shown and state != "shown to keep"):
         raise typer.Exit(1)
 
 

@@ -19,6 +19,7 @@ from .options import (
     JsonOut,
     LedgerIn,
     Quiet,
+    RequireShown,
     Threads,
     Threshold,
     check_outputs,
@@ -59,6 +60,7 @@ def frontier(
     worth: Annotated[str | None, typer.Option(help="The purpose to choose by, of several: accuracy, regression, tables, or tvd_2, phi_k, tvd_3, pmse.")] = None,
     max_excess: Annotated[float | None, typer.Option(help="The excess over other people that an attack may have: the most useful settings below are chosen.")] = None,
     max_auc: Annotated[float | None, typer.Option(help="The AUC that a membership attack may have; it takes many fits.")] = None,
+    require_shown: RequireShown = False,
     epsilons: Annotated[str, typer.Option(help="Budgets of promises to try, as none,10,3,1; none is no promise. They need a schema that declares the domain.")] = "none",
     choose: Annotated[
         str | None, typer.Option(help="With --epsilons: public (largest epsilon, defaults; no figure is looked at), private (charged), or none (release nothing).")
@@ -86,14 +88,16 @@ def frontier(
 
     People are parted by person: settings are tried on one part and the choice is confirmed on the other, which the search never sees. The table that is
     released is made of everybody. confidential/ gets frontier.html, frontier.json, the list of evaluated settings and the report of the release; to-release/ the table. Ends
-    with 1 where nothing could be confirmed. Ctrl-C keeps what is done, and the same command goes on from there.
+    with 1 where nothing could be confirmed, or the release itself exceeds a limit. Ctrl-C keeps what is done, and the same command goes on from there.
     """
     from .._base.held_folders import holding
     from .._base.progress import progress_bar
+    from ..stats.intervals import LimitState
     from ..table.write import ending_like
     from ..workflows.frontier.deliver import deliver
     from ..workflows.frontier.run import STOPPED, FrontierData, run_frontier
     from ..workflows.frontier.store import check_search_folder
+    from ..workflows.policy import RiskPolicy
     from ..workflows.release_result import TO_RELEASE
     from ..workflows.running import RunOptions
     from .reading import open_beside
@@ -108,6 +112,9 @@ def frontier(
     )  # fmt: skip
     if ledger is not None and not settings.private:
         raise InputError("--ledger adds up privacy budgets: give --epsilons and --choose too.")
+    if require_shown and not settings.limits:
+        raise InputError("--require-shown needs a limit: name --max-excess or --max-auc.")
+    RiskPolicy(max_excess, require_shown=require_shown and max_excess is not None).check(holdout=holdout is not None)
     check_search_folder(output, paid=settings.private)
     start_arrow(threads)
     with holding(output), progress_bar(quiet=quiet, plain=True) as progress, ledger_allows():
@@ -121,11 +128,16 @@ def frontier(
     result = done.result
     if json is not None:
         write_json(json, result.to_dict())
+    line = "" if result.choice is None else result.choice.limit_sentence
+    if line and not quiet:
+        show_lines(line)
+    elif line and result.choice is not None and result.choice.state is not LimitState.SHOWN:
+        typer.echo(line, err=True)
     if not quiet:
         _show(done, output, found.resumed)
         if settings.private:
             typer.echo(UNCOVERED, err=True)
-    _end(result, stopped=result.about.stopped.startswith(STOPPED))
+    _end(result, stopped=result.about.stopped.startswith(STOPPED), require_shown=require_shown)
 
 
 def frontier_settings(
@@ -172,9 +184,11 @@ def _show(done: Delivery, output: Path, resumed: int) -> None:
         show_promise(done.release.model)
 
 
-def _end(result: FrontierResult, *, stopped: bool) -> None:
-    """End with 130 where a hand stopped it, and with 1 where a limit was set and nothing could be confirmed."""
+def _end(result: FrontierResult, *, stopped: bool, require_shown: bool = False) -> None:
+    """End with 130 where a hand stopped it, and with 1 where nothing could be confirmed, a limit is exceeded, or, where that is required, not shown to be kept."""
+    from ..stats.intervals import LimitState
+
     if stopped:
         raise typer.Exit(130)
-    if result.choice is not None and not result.choice.allowed:
+    if result.choice is not None and (not result.choice.allowed or (require_shown and result.choice.state is not LimitState.SHOWN)):
         raise typer.Exit(1)

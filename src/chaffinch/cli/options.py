@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Attackers", "Cache", "ClusterEngine", "Comment", "Decimal", "Delimiter", "DryRun", "Encoding", "Formula", "Header", "Holdout", "HtmlOut", "Input", "JsonOut", "KeySizes",
-    "LedgerIn", "MaxExcess", "Measures", "Models", "Personal", "Place", "PublicOut", "Quiet", "Rare", "Repeats", "RowCount", "SampleRows", "SchemaIn", "SvmRows", "Synth", "TableName",
+    "LedgerIn", "MaxExcess", "Measures", "Models", "Personal", "Place", "PublicOut", "Quiet", "Rare", "Repeats", "RequireShown", "RowCount", "SampleRows", "SchemaIn", "SvmRows", "Synth", "TableName",
     "TcapConvention", "Thorough", "Threads", "Threshold", "TimeLimit", "Tolerance", "Verbose", "check_outputs", "chosen_engine", "columns_that_fit", "command_line", "console", "decisions_of", "expanded",
     "file_options", "key_sizes_of", "ledger_allows", "names_of", "number", "plain_delimiter", "reading_of", "row_count", "run_facts", "show_lines", "show_notes", "show_promise",
     "show_table", "without_warnings", "write_confidential", "write_json",
@@ -132,7 +132,10 @@ Tolerance = Annotated[
 TcapConvention = Annotated[str, typer.Option(help="How TCAP counts: {conventions}; printed with the result.")]
 MaxExcess = Annotated[
     float | None,
-    typer.Option(help="End with 1 if the simultaneous lower bound of the excess is above this; needs a holdout."),
+    typer.Option(help="The limit on the excess: end with 1 if its simultaneous lower bound is above this."),
+]
+RequireShown = Annotated[
+    bool, typer.Option("--require-shown", help="End with 1 also where the limit is not shown to be kept.")
 ]
 Synth = Annotated[
     str,

@@ -29,6 +29,7 @@ from .options import (
     PublicOut,
     Quiet,
     Repeats,
+    RequireShown,
     SampleRows,
     SvmRows,
     TcapConvention,
@@ -73,6 +74,7 @@ def release(
     attackers: Attackers = None,
     tcap_convention: TcapConvention = "matched_rows",
     max_excess: MaxExcess = None,
+    require_shown: RequireShown = False,
     holdout: HoldoutPlace = None,
     formula: Formula = None,
     thorough: Thorough = False,
@@ -103,7 +105,7 @@ def release(
     The folder to-release gets synthetic.EXT (as the input came), the folder confidential model.chaffinch, report.html and report.json; all of
     them, or none if anything fails. Memorisation tests compare whole records with the table, and
     with --keys and --sensitive it is attacked with these too; without a holdout the model is fitted on each half of the people in turn for that. With --epsilon the synthetic table and its model carry a promise; the report never
-    does, since its figures are taken from the original.
+    does, since its figures are taken from the original. A table that exceeds --max-excess goes to confidential/refused instead, and the exit code is 1.
     """
     from .._base.html import write_page
     from .._base.progress import progress_bar
@@ -118,7 +120,7 @@ def release(
     from .estimates import Speaker, Work
     from .on_spark import check_here
     from .plan import show_plan
-    from .risk import end, risk_settings, show_attacks
+    from .risk import end, risk_settings, show_attacks, show_limit
     from .utility import show_verdict, utility_settings
 
     choice.check_counts(rows, copies)
@@ -132,6 +134,8 @@ def release(
     wanted = choice.sensitive
     if max_excess is not None and not (known and wanted):
         raise InputError("--max-excess needs an attack: name --keys and --sensitive.")
+    policy = RiskPolicy(max_excess, require_shown=require_shown)
+    policy.check(holdout=holdout is not None)
     attack = RiskSettings(threshold=threshold, sample_rows=sample_rows)
     if known and wanted:
         attack = risk_settings(
@@ -150,7 +154,7 @@ def release(
     check_outputs(source, beside, public, updated=[ledger])  # the folder itself is yet to be made
     settings = ReleaseSettings(
         synthesis=choice.synthesis(reading, output, ledger=ledger, rows=rows, copies=copies, engine="memory" if engine == "spark" else engine),
-        utility=measuring, attack=attack, label=choice.label, keys=known, sensitive=wanted, max_excess=max_excess, title=title,
+        utility=measuring, attack=attack, label=choice.label, keys=known, sensitive=wanted, max_excess=max_excess, require_shown=require_shown, title=title,
     )  # fmt: skip
     start_arrow(threads)
     if engine == "spark":
@@ -169,6 +173,7 @@ def release(
         write_json(json, result.to_dict())
     if public is not None:
         write_page(public, result.to_html(public=True), public=True)
+    show_limit(result.limit, quiet=quiet, fate=_fate(result, output))
     if not quiet:
         if verbose:
             show_verdict(result.utility.verdict)
@@ -179,7 +184,7 @@ def release(
         show_promise(result.model)
         if choice.private:
             typer.echo(UNCOVERED, err=True)
-    end(result.lower_bound, RiskPolicy(max_excess))
+    end(result.limit, policy)
 
 
 def _sampled(result: ReleaseResult) -> list[str]:
@@ -192,15 +197,24 @@ def _sampled(result: ReleaseResult) -> list[str]:
     return [" ".join(sample.sentences) for sample in samples if sample is not None]
 
 
+def _fate(result: ReleaseResult, output: Path) -> str:
+    """Return where the table of a release that was refused is; empty where it was not."""
+    from ..workflows.release_result import REFUSED, TO_RELEASE
+
+    return f"The table was refused: it is in {output / REFUSED}, and nothing is in {TO_RELEASE}/." if result.refused else ""
+
+
 def show_release(result: ReleaseResult, output: Path, names: Sequence[str]) -> None:
     """Print what to decide by in five lines, what was not measured and what was written among them, and where the page is."""
     from .._base.errors import listed
     from .._base.left_out import not_measured
     from ..workflows.release_result import CONFIDENTIAL, TO_RELEASE
 
+    wrote = f"Wrote {output}: nothing to leave, all in {CONFIDENTIAL}/."
     leaving = list(dict.fromkeys("/".join(name.split("/")[:2]) for name in names if name.startswith(f"{TO_RELEASE}/")))  # a folder of files by its own name
+    if leaving:
+        wrote = f"Wrote {output}: {listed(leaving)} to leave once you decide so, the rest in {CONFIDENTIAL}/."
     show_lines(
-        *(f"{part.question} {part.sentence}" for part in result.decision.answers), not_measured(result.left_out),
-        f"Wrote {output}: {listed(leaving)} to leave once you decide so, the rest in {CONFIDENTIAL}/.",
+        *(f"{part.question} {part.sentence}" for part in result.decision.answers), not_measured(result.left_out), wrote,
         f"The page to decide by: {output / CONFIDENTIAL / 'report.html'}",
     )  # fmt: skip

@@ -22,6 +22,7 @@ from .options import (
     PublicOut,
     Quiet,
     Rare,
+    RequireShown,
     SampleRows,
     SchemaIn,
     SvmRows,
@@ -49,11 +50,12 @@ if TYPE_CHECKING:
     from ..report.result import ReportResult
     from ..risk import RiskResult, RiskSettings
     from ..risk.attribution.result import CrossFit
+    from ..risk.attribution.verdict import LimitVerdict
     from ..table import FileOptions
     from ..workflows.policy import RiskPolicy
     from ..workflows.synthesise import ReadSettings
 
-__all__ = ["end", "family_line", "risk", "risk_settings", "show_attacks", "show_risk", "tests_of"]
+__all__ = ["end", "family_line", "risk", "risk_settings", "show_attacks", "show_limit", "show_risk", "tests_of"]
 
 
 @expanded(file=file_options)
@@ -100,8 +102,9 @@ def risk(
     engine: ClusterEngine = "auto",
     cache: Cache = None,
     sample_rows: SampleRows = 100_000,
-    policy: Annotated[Path | None, typer.Option(help="TOML file that says max_excess.")] = None,
+    policy: Annotated[Path | None, typer.Option(help="TOML file that says max_excess, and where wanted require_shown.")] = None,
     max_excess: MaxExcess = None,
+    require_shown: RequireShown = False,
     confidential: Annotated[
         Path | None,
         typer.Option(
@@ -126,7 +129,8 @@ def risk(
 
     Each attack stands beside the best guess without keys, the same attack on people who are not in the data (--holdout), and the
     original attacking itself. Without a holdout there is no excess, and nothing is called safe. Memorisation tests compare whole rows, rare
-    values and distances with those of the released table; without --keys and --sensitive they are run alone.
+    values and distances with those of the released table; without --keys and --sensitive they are run alone. With --max-excess the first line says what
+    all of them together say of the limit: exceeded (exit code 1), shown to be kept, or undecided.
     """
     from .._base.progress import progress_bar
     from ..workflows.policy import RiskPolicy
@@ -135,7 +139,7 @@ def risk(
     from .options import write_json
     from .reading import open_beside, open_input
 
-    allowed = RiskPolicy.read(policy, max_excess, holdout=holdout is not None)
+    allowed = RiskPolicy.read(policy, max_excess, holdout=holdout is not None, require_shown=require_shown)
     settings = risk_settings(
         keys=keys, sensitive=sensitive, key_sizes=key_sizes, label=label, attackers=attackers, tests=tests, parts=parts, convention=tcap_convention,
         numeric=numeric, rare=reading.rare, missing=missing, repeats=repeats, svm_rows=svm_rows, tolerance=tolerance, threshold=threshold, thorough=thorough,
@@ -169,18 +173,32 @@ def risk(
     write_report(report, html, public)
     if confidential is not None:
         write_confidential(confidential, result.confidential())
+    show_limit(result.limit, quiet=quiet)
     if not quiet and verbose:
         show_attacks(result)
     if not quiet:
         show_risk(report, html, scenario=not verbose)
         show_lines("" if result.about.sample is None else " ".join(result.about.sample.sentences))
-    end(result.lower_bound, allowed)
+    end(result.limit, allowed)
 
 
-def end(bound: float | None, policy: RiskPolicy) -> None:
-    """End with 1 where the policy says no."""
-    if not policy.allows(bound):
-        typer.echo(f"The excess is above {bound:.3g} with 95 % confidence; the policy allows {policy.max_excess:g}.", err=True)
+def show_limit(verdict: LimitVerdict | None, *, quiet: bool = False, fate: str = "") -> None:
+    """Print what is known of the limit, the first line of a command that has one; with --quiet on the error stream, unless it is shown to be kept.
+
+    `fate`: what became of a table because of it.
+    """
+    if verdict is None:
+        return
+    line = f"{verdict.sentence} {fate}".strip()
+    if not quiet:
+        show_lines(line)
+    elif not verdict.passed:
+        typer.echo(line, err=True)
+
+
+def end(verdict: LimitVerdict | None, policy: RiskPolicy) -> None:
+    """End with 1 where the limit is exceeded, or where that is required not shown to be kept."""
+    if policy.refuses(verdict):
         raise typer.Exit(1)
 
 
@@ -255,9 +273,10 @@ def family_line(result: RiskResult | CrossFit) -> str:
     if family.p_value is None or family.lower_bound is None:
         return family.reason
     what = "attacks and tests" if result.memorisation_tests else "attacks"
+    upper = "" if family.upper_bound is None else f" and an upper bound of {family.upper_bound:.3g}"
     return (
-        f"All {what} together: p = {family.p_value:.3g} that members and others are alike; some excess is above "
-        f"{family.lower_bound:.3g} with 95 % confidence."
+        f"All {what} together: p = {family.p_value:.3g} that members and others are alike; the largest excess has a simultaneous 95 % lower bound of "
+        f"{family.lower_bound:.3g}{upper}."
     )
 
 

@@ -14,7 +14,7 @@ from ..risk.attribution.result import RiskResult
 from ..risk.attribution.verdict import FOUND, NONE_FOUND, excess_found, keys_words
 from ..risk.memorisation.finding import MemorisationFinding
 from ..utility.verdict import VerdictRow, ladder
-from .decision import GIVES_AWAY, GOOD_FOR, NOT_TESTED, DecisionFigure, DecisionPart, TestedLine, policy_words
+from .decision import GIVES_AWAY, GOOD_FOR, NOT_TESTED, DecisionFigure, DecisionPart, TestedLine
 from .promise import Promise
 from .result import ReportResult
 
@@ -107,19 +107,20 @@ def _of_test(test: MemorisationFinding, word: str, counts: dict[str, int]) -> He
 # What does it give away?
 
 
-def gives_away(report: ReportResult, allowed: bool | None = None) -> DecisionPart:
-    """Return the first answer: the headline attack against a guess, people who are not in the data, and the original itself."""
+def gives_away(report: ReportResult) -> DecisionPart:
+    """Return the first answer: the headline finding against a guess, people who are not in the data, and the original itself; the limit before its notes."""
     risk = report.risk
     if risk is None:
         sentence = "Not tested: this page measures what the table is worth and nothing else; chaffinch risk and chaffinch release attack it."
         return DecisionPart(question=GIVES_AWAY, sentence=sentence, word="not assessed")
-    lead = headline_of(risk)
+    lead, limit = headline_of(risk), risk.limit
+    said = [] if limit is None else [limit.sentence]
     if lead is None:
         reasons = dict.fromkeys(attack.reason for attack in risk.attacks if attack.value is None and attack.reason)
         reasons |= dict.fromkeys(test.reason for test in risk.memorisation_tests if test.value is None and test.reason)
         why = f": {shown(next(iter(reasons)).rstrip('.'), 240)}" if reasons else ""
-        return DecisionPart(question=GIVES_AWAY, sentence=f"Not known: no attack and no test could be made{why}.", word="not assessed")
-    notes = [*_power(lead), *([] if allowed is None else [policy_words(allowed)])]
+        return DecisionPart(question=GIVES_AWAY, sentence=f"Not known: no attack and no test could be made{why}.", word="not assessed", notes=tuple(said))
+    notes = [*said, *_power(lead)]
     names = {"guess": "guess", "holdout": "people not in the data", "value": "people in the data", "original": "from the original itself"}
     figures = [
         DecisionFigure(words, value, lead.interval if side == "value" else None)

@@ -13,7 +13,7 @@ from typing import Any
 from .._base.left_out import LeftOut, not_measured
 from .._base.plain import to_plain
 from .._base.words import shown
-from ..risk.attribution.verdict import RiskVerdictRow
+from ..risk.attribution.verdict import LimitVerdict, RiskVerdictRow
 from ..utility.verdict import VerdictRow
 from .promise import promise_of
 from .result import ReportResult
@@ -81,8 +81,8 @@ class Decision:
         What is promised, in a sentence; also where that is nothing.
     not_tested
         What this release says nothing about.
-    allowed
-        Whether the excess keeps to what was allowed; None where nothing was said.
+    limit
+        What all findings together say of the limit on the excess; None where there was none.
     """
 
     answers: tuple[DecisionPart, ...] = ()
@@ -90,11 +90,16 @@ class Decision:
     good_for: tuple[VerdictRow, ...]
     promise: str
     not_tested: tuple[str, ...]
-    allowed: bool | None = None
+    limit: LimitVerdict | None = None
+
+    @property
+    def allowed(self) -> bool | None:
+        """Whether the limit is shown to be kept (True) or exceeded (False); None where that is undecided, or there is no limit."""
+        return None if self.limit is None else self.limit.passed
 
     @classmethod
     def of(
-        cls, utility: Sequence[VerdictRow], risk: Sequence[RiskVerdictRow], promise: str, *, holdout: bool, keys: bool, allowed: bool | None,
+        cls, utility: Sequence[VerdictRow], risk: Sequence[RiskVerdictRow], promise: str, *, holdout: bool, keys: bool, limit: LimitVerdict | None = None,
         crossed: bool = True, singled_out: bool = False, answers: tuple[DecisionPart, ...] = (),
     ) -> Decision:  # fmt: skip
         """Return the decision that the rows of verdicts ask for.
@@ -106,22 +111,23 @@ class Decision:
         without = NO_HOLDOUT if crossed else NO_OTHERS
         untested = [*([NO_KEYS] if risk and not keys else [] if risk else [NO_ATTACK]), *([] if holdout or not risk else [without]), NO_MEMBERSHIP, *([] if singled_out else [NO_SINGLING_OUT]), *missing]
         return cls(
-            answers=answers, gives_away=tuple(row.sentence for row in risk), promise=promise, not_tested=tuple(untested), allowed=allowed,
+            answers=answers, gives_away=tuple(row.sentence for row in risk), promise=promise, not_tested=tuple(untested), limit=limit,
             good_for=tuple(row for row in utility if row.value is not None),
         )  # fmt: skip
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the three answers, the promise, what was not tested and whether a policy allows it, as plain data."""
+        """Return the three answers, the promise, what was not tested and what is known of the limit, as plain data."""
         names = ("answers", "promise", "not_tested", "allowed")
-        return {name: to_plain(getattr(self, name)) for name in names}
+        limit = {} if self.limit is None else {"limit": self.limit.to_dict()}
+        return {**{name: to_plain(getattr(self, name)) for name in names}, **limit}
 
     def parts(self) -> Iterator[tuple[str, tuple[str, ...]]]:
         """Yield each heading with its sentences."""
+        if self.limit is not None:
+            yield "The limit", (self.limit.sentence,)
         if self.answers:
             yield "To decide by", tuple(f"{part.question} {part.sentence}" for part in self.answers)
         yield "What it gives away", self.gives_away or (NO_ATTACK,)
-        if self.allowed is not None:
-            yield "Policy", (policy_words(self.allowed),)
         yield "What it is good for", tuple(f"{row.measure}: {row.word}. {row.sentence}" for row in self.good_for)
         yield "What is promised", (self.promise,)
         yield "What was not tested", self.not_tested
@@ -135,11 +141,6 @@ class Decision:
         )
 
 
-def policy_words(allowed: bool) -> str:
-    """Return whether the excess keeps to what is allowed, as a sentence."""
-    return "The excess keeps to what is allowed." if allowed else "The excess is above what is allowed."
-
-
 def left_out_of(report: ReportResult) -> tuple[LeftOut, ...]:
     """Return what a quick run did not measure and not attack with, each with the option that brings it back."""
     return (*report.about.left_out, *(() if report.risk is None else report.risk.about.left_out))
@@ -150,16 +151,15 @@ def decision_of(report: ReportResult) -> Decision:
     from .answers import gives_away, good_for, not_tested
 
     risk, promise = report.risk, promise_of(report.synthesis)
-    policy = None if risk is None else risk.policy
-    allowed = None if policy is None or policy.get("max_excess") is None else bool(policy.get("passed"))
+    limit = None if risk is None else risk.limit
     keys = risk is not None and any(attack.value is not None for attack in risk.attacks)
     crossed = risk is not None and risk.cross_fit is not None
     holdout = risk.about.holdout is not None if risk is not None else report.about.holdout is not None
     said = "" if promise is None else shown(promise.row.sentence, 2000)
     quick = not_measured(left_out_of(report))
-    answers = (gives_away(report, allowed), good_for(report), not_tested(report, promise, quick))
+    answers = (gives_away(report), good_for(report), not_tested(report, promise, quick))
     singled_out = any(line.what == "Singling out" and line.state != "no" for line in answers[2].looks)
     decision = Decision.of(
-        report.rows, report.risk_rows, said, holdout=holdout, keys=keys, allowed=allowed, crossed=crossed, singled_out=singled_out, answers=answers
+        report.rows, report.risk_rows, said, holdout=holdout, keys=keys, limit=limit, crossed=crossed, singled_out=singled_out, answers=answers
     )
     return replace(decision, not_tested=(*decision.not_tested, *([quick] if quick else [])))

@@ -10,6 +10,7 @@ from markupsafe import Markup
 from .._base.html import Leaving
 from .._base.svg import GREY, INK, Axis, PointLabels, cut, mark, picture, text
 from .._base.words import NONE, between, number, percent, shown
+from ..stats.intervals import LimitState
 from .curves import Curve, Point, curves, frame
 from .frontier_result import Evaluation, FrontierResult, RiskFigure, SettingCurve, WorthFigure
 from .frontier_rules import ATTEMPTS
@@ -38,21 +39,29 @@ def frontier_page(result: FrontierResult) -> str:
         Section("evaluations", f"All {len(result.evaluations)} settings that were tried", tuple(_all_tables(result)), folded=True),
         Section("limits", "What this does not say", (Listing((*result.about.notes, *FRONTIER_LIMITS)),)),
     ]
-    return page(f"The frontier of {shown(name)}" if name else "The frontier", sections, facts=tuple(_facts(result)), answers=tuple(_answers(result)), leaving=LEAVING)
+    return page(f"The frontier of {shown(name)}" if name else "The frontier", sections, facts=tuple(_facts(result)), answers=tuple(_answers(result)), alarm=_alarm(result), leaving=LEAVING)
 
 
 # What one decides by.
+
+
+NO_TABLE = "No table was written."
+
+
+def _alarm(result: FrontierResult) -> str:
+    """What is known of the limits and what became of the table, where that is not that they are shown to be kept."""
+    return "" if result.choice is None or result.choice.state is LimitState.SHOWN else result.choice.limit_sentence
 
 
 def _answers(result: FrontierResult) -> Iterator[PageAnswer]:
     choice = result.choice
     if choice is None:
         words = result.about.stopped if result.about.stopped.startswith("Stopped") else "Nothing was chosen: no limit was set."
-        yield PageAnswer("Which settings?", f"{words} The front below shows what each excess buys.", word="not decided")
+        yield PageAnswer("Which settings?", f"{words} The front below shows what each excess buys.", word="not decided", notes=(NO_TABLE,))
         return
     last, search = choice.confirmation, choice.evaluation
     if search is None or last is None:
-        yield PageAnswer("Which settings?", choice.sentence, word="not confirmed")
+        yield PageAnswer("Which settings?", choice.sentence, word="not confirmed", notes=(NO_TABLE,))
         return
     unseen = last.evaluation
     rule = (
@@ -60,8 +69,9 @@ def _answers(result: FrontierResult) -> Iterator[PageAnswer]:
         "By a private selection, charged to the same epsilon. No figure of this page had a part in it, and no promise covers a figure of this page." if choice.rule == "private" else
         "The most useful of those that qualify, or within a standard error of it the one that gives least away."
     )  # fmt: skip
-    yield PageAnswer("Which settings?", f"{_capital(shown(search.words, 300))}.", word="confirmed" if choice.allowed else "not confirmed", notes=(rule,))
-    limit = f" The limit, {choice.limits.words}, is {last.word} there." if choice.limits else ""
+    yield PageAnswer("Which settings?", f"{_capital(shown(search.words, 300))}.", word="confirmed" if choice.allowed else "not confirmed", notes=(rule, f"The table is in {choice.table}." if choice.table else NO_TABLE))
+    state = {"shown to keep": "shown to be kept", "undecided": "undecided", "exceeds": "exceeded"}.get(last.word, last.word)
+    limit = f" The limit, {choice.limits.words}, is {state} there." if choice.limits else ""
     seen = unseen.risk.detectable
     power = () if seen is None else (f"What would have been seen there in four of five tries: an excess of {number(seen[0])} by the most precise attack, {number(seen[1])} by the least.",)
     yield PageAnswer(

@@ -13,8 +13,9 @@ from .._base.plain import check_format, from_plain, to_plain, without_none
 from .._base.runs import RunFacts
 from .._base.text import text_table
 from .._base.words import between, number
+from ..stats.intervals import LimitState
 from .candidate import CandidateSettings
-from .frontier_rules import Limits, pareto, pick, verdict_of
+from .frontier_rules import Limits, pareto, pick, together, verdict_of
 
 __all__ = ["Confirmation", "Evaluation", "FrontierAbout", "FrontierChoice", "FrontierResult", "RiskFigure", "SettingChange", "SettingCurve", "WorthFigure"]
 
@@ -26,7 +27,8 @@ HEAD = ("settings", "largest excess", "bounds", "worth", "95 % interval", "")
 class RiskFigure:
     """The largest excess of all attacks and tests, with one-sided 95 % bounds; see `stats.largest`. `auc` is of membership, where it was asked for.
 
-    `detectable` is the smallest excess that the most and the least precise attack would find with 80 % power.
+    `detectable` is the smallest excess that the most and the least precise attack would find with 80 % power. `not_shown`: why the upper bound
+    cannot show that a limit is kept, as that some attacks have none; empty where it can.
     """
 
     estimate: float | None = None
@@ -37,6 +39,7 @@ class RiskFigure:
     detectable: tuple[float, float] | None = None
     auc: float | None = None
     auc_interval: tuple[float, float] | None = None
+    not_shown: str = ""
     reason: str = ""
 
     @property
@@ -96,8 +99,7 @@ class Evaluation:
 class Confirmation:
     """What settings that were chosen give away about people whom the search never saw, and what was made of it.
 
-    `word`: "kept" where the upper bound is within the limits, "not refuted" where a limit is within the bounds, "broken" where the lower bound is
-    above one. `passed`: whether that is enough, by the rule of `frontier_rules`.
+    `word`: the state of the limits, "shown to keep", "undecided" or "exceeds". `passed`: whether that is enough, by the rule of `frontier_rules`.
     """
 
     evaluation: Evaluation
@@ -108,7 +110,10 @@ class Confirmation:
 
 @dataclass(frozen=True, kw_only=True)
 class FrontierChoice:
-    """The settings that were chosen, by which rule, their figures on the people of the search, and those on people it never saw."""
+    """The settings that were chosen, by which rule, their figures on the people of the search, and those on people it never saw.
+
+    `released`: what the release itself, made of everybody, gives away. `table`: where its table was written, in the folder of the frontier; empty where none was.
+    """
 
     rule: str = ""
     limits: Limits = field(default_factory=Limits)
@@ -116,7 +121,32 @@ class FrontierChoice:
     evaluation: Evaluation | None = None
     confirmations: tuple[Confirmation, ...] = ()
     released: RiskFigure | None = None
+    table: str = ""
     sentence: str = ""
+
+    @property
+    def state(self) -> LimitState | None:
+        """What is known of the limits, of the settings on people the search never saw and of the release itself together; None without a limit."""
+        if not self.limits:
+            return None
+        figures = [*([] if self.confirmation is None else [self.confirmation.evaluation.risk]), *([] if self.released is None else [self.released])]
+        return together([verdict_of(figure, self.limits) for figure in figures])
+
+    @property
+    def limit_sentence(self) -> str:
+        """The state of the limits in words, with what became of the table; empty without a limit."""
+        state = self.state
+        if state is None:
+            return ""
+        words = {
+            LimitState.EXCEEDS: f"EXCEEDS THE LIMIT: {self.limits.words} is allowed, and a simultaneous 95 % lower bound is above that.",
+            LimitState.SHOWN: f"SHOWN TO KEEP THE LIMIT: {self.limits.words} is allowed, and every simultaneous 95 % upper bound is within that.",
+            LimitState.UNDECIDED: f"UNDECIDED: {self.limits.words} is neither shown to hold nor shown to be exceeded.",
+        }[state]
+        confirmation = None if self.confirmation is None else self.confirmation.evaluation.risk
+        parts = ((confirmation, "On people the search never saw"), (self.released, "Of the release itself, made of everybody"))
+        said = [sentence for figure, where in parts if figure is not None and (sentence := _bounds_sentence(figure, where))]
+        return " ".join((words, *said, f"The table is in {self.table}." if self.table else "No table was written."))
 
     @property
     def candidate(self) -> CandidateSettings | None:
@@ -130,14 +160,23 @@ class FrontierChoice:
 
     @property
     def allowed(self) -> bool:
-        """Whether the settings were confirmed, and the release itself, where it was attacked, keeps to the limits too."""
+        """Whether the settings were confirmed, and the release itself, where it was attacked, does not exceed the limits either."""
         if self.evaluation is None or self.confirmation is None or not self.confirmation.passed:
             return False
-        return self.released is None or verdict_of(self.released, self.limits) != "broken"
+        return self.released is None or verdict_of(self.released, self.limits) is not LimitState.EXCEEDS
 
     def show(self) -> None:
         """Print what was chosen and how it was confirmed."""
         print(self.sentence)
+
+
+def _bounds_sentence(figure: RiskFigure, where: str) -> str:
+    """Both bounds of the largest excess, and the smallest that would have been seen."""
+    if figure.lower is None and figure.upper is None:
+        return ""
+    low, high = ("no lower bound" if figure.lower is None else number(figure.lower)), ("no upper bound" if figure.upper is None else number(figure.upper))
+    seen = "" if figure.detectable is None else f" An excess of {number(figure.detectable[0])} to {number(figure.detectable[1])} is detected there with 80 % power."
+    return f"{where}, the bounds of the largest excess are {low} and {high} (simultaneous, 95 %).{seen} {figure.not_shown}".strip()
 
 
 @dataclass(frozen=True, kw_only=True)

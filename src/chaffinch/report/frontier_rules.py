@@ -4,10 +4,10 @@ A setting *qualifies* in the search if the estimate of its largest excess is wit
 bound. Of those that qualify the most useful is chosen, or, among those within a standard error of its worth, the one that gives least away (the rule of one
 standard error; Breiman, Friedman, Olshen and Stone 1984, section 3.4.3): what is most useful by a hair is so by luck.
 
-A setting *keeps* its limit on people it was not chosen on unless the simultaneous 95 % lower bound of some excess is above it, which is what
-`--max-excess` of every command means. That is a test, and a test of few people passes much: so three words are told apart ("kept", "not refuted",
-"broken"), and the smallest excess that would have been seen is said beside them. If the first choice is broken, the next is tried on the same people, whom
-one look has been spent on: its estimate has to be within the limit there. After three there is no further.
+What is known of a limit on people whom a setting was not chosen on is one of three states, as for `--max-excess` of every command: it *exceeds* the limit where the simultaneous 95 %
+lower bound of some excess is above it, it is *shown to keep* it where the upper bounds of all are not, and it is *undecided* else, with both bounds and the smallest excess that would have been seen
+beside it. What exceeds is not released. If the first choice exceeds, the next is tried on the same people, whom one look has been spent on: its estimate has to be within the limit there. After three
+there is no further.
 """
 
 from __future__ import annotations
@@ -18,16 +18,15 @@ from typing import TYPE_CHECKING
 
 from .._base.errors import InputError
 from .._base.words import number
+from ..stats.intervals import LimitState, limit_state
 
 if TYPE_CHECKING:
     from .frontier_result import Evaluation, RiskFigure
 
-__all__ = ["ATTEMPTS", "BROKEN", "KEPT", "NOT_REFUTED", "Limits", "nearest", "no_candidate", "pareto", "passes", "pick", "qualifies", "ranked", "verdict_of"]
+__all__ = ["ATTEMPTS", "Limits", "nearest", "no_candidate", "pareto", "passes", "pick", "qualifies", "ranked", "together", "verdict_of"]
 
 ATTEMPTS = 3
 """The most settings that are measured on the people who were set aside."""
-
-KEPT, NOT_REFUTED, BROKEN = "kept", "not refuted", "broken"
 
 
 @dataclass(frozen=True)
@@ -71,23 +70,28 @@ def qualifies(risk: RiskFigure, limits: Limits) -> bool:
     return limits.max_auc is None or (risk.auc is not None and risk.auc <= limits.max_auc)
 
 
-def verdict_of(risk: RiskFigure, limits: Limits) -> str:
-    """Return what bounds say of limits: "kept" where all are below, "broken" where one is above, else "not refuted"."""
+def verdict_of(risk: RiskFigure, limits: Limits) -> LimitState:
+    """Return what bounds say of limits: one that is exceeded decides, and all of them have to be shown to be kept. Without a limit nothing is shown."""
     low_auc, high_auc = risk.auc_interval or (None, None)
-    pairs = [(risk.lower, risk.upper, limits.max_excess), (low_auc, high_auc, limits.max_auc)]
-    asked = [(low, high, limit) for low, high, limit in pairs if limit is not None]
-    if any(low is not None and low > limit for low, _, limit in asked):
-        return BROKEN
-    return KEPT if all(high is not None and high <= limit for _, high, limit in asked) else NOT_REFUTED
+    upper = None if risk.not_shown else risk.upper
+    pairs = [(risk.lower, upper, limits.max_excess), (low_auc, high_auc, limits.max_auc)]
+    return together([limit_state(low, high, limit) for low, high, limit in pairs if limit is not None])
+
+
+def together(states: Sequence[LimitState]) -> LimitState:
+    """Return the state of several findings: exceeded where one is, shown to be kept where all are."""
+    if LimitState.EXCEEDS in states:
+        return LimitState.EXCEEDS
+    return LimitState.SHOWN if states and all(state is LimitState.SHOWN for state in states) else LimitState.UNDECIDED
 
 
 def passes(risk: RiskFigure, limits: Limits, attempt: int) -> bool:
-    """Return whether a confirmation is enough: the first unless it is broken, a later one if its estimate is within the limit too. Unknown risk is not."""
+    """Return whether a confirmation is enough: the first unless it exceeds a limit, a later one if its estimate is within the limit too. Unknown risk is not."""
     if limits.max_excess is not None and risk.lower is None:
         return False
     if limits.max_auc is not None and risk.auc is None:
         return False
-    if verdict_of(risk, limits) == BROKEN:
+    if verdict_of(risk, limits) is LimitState.EXCEEDS:
         return False
     return attempt == 1 or limits.max_excess is None or (risk.estimate is not None and risk.estimate <= limits.max_excess)
 

@@ -21,7 +21,7 @@ from .._base.words import shown
 from .about import closing_sections, header, synthesis_section
 from .decision import decision_of
 from .decision_box import answers_of
-from .leaving import leaving_of, public_answers, public_facts, public_sections
+from .leaving import leaving_of, promises, public_answers, public_facts, public_sections
 from .promise import promise_of, promise_section
 from .result import ReportResult, report_of
 from .risk import risk_facts, risk_sections
@@ -103,13 +103,16 @@ def _rendered(report: ReportResult, picture: Markup | None, public: bool) -> str
     sections += closing_sections(report)
     facts = (*header(report), *(risk_facts(report.risk) if report.risk is not None else ()))
     decision = decision_of(report)
+    alarms = [promise.alarm] if promise else []
+    if decision.limit is not None and not decision.limit.passed and not (public and promises(report)):
+        alarms.append(decision.limit.sentence)
     answers = answers_of(decision)
     if public:
         sections, answers = list(public_sections(report, sections)), public_answers(report, decision, answers)
         facts = public_facts(report, facts)
     return page(
         report.title or "Report", [replace(section, folded=section.id not in OPEN) for section in sections], facts=facts,
-        alarm=promise.alarm if promise else "", answers=answers, leaving=leaving_of(report, public=public),
+        alarm=" ".join(words for words in alarms if words), answers=answers, leaving=leaving_of(report, public=public),
     )  # fmt: skip
 
 

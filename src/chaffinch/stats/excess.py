@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._base.seeds import Seed, seed_sequence
-from .intervals import student_quantile, wilson
+from .intervals import clopper_pearson, student_quantile, wilson
 from .panel import AttackPanel, Pair, check_draws, checked
 from .rates import Group, Ratio, Statistic
 from .splits import child
@@ -199,6 +199,38 @@ def excess_error(statistic: Statistic, members: Group, others: Group, null_error
     total = sum(error**2 for error, _ in parts)
     spent = sum(error**4 / degrees for error, degrees in parts)
     return sqrt(total), total**2 / spent if spent > 0 else inf
+
+
+def upper_distance(statistic: Statistic, members: Group, others: Group, null_error: float | None, common: int, *, z: float, level: float) -> float:
+    """Return how far above its value an excess may lie: the distance to an upper bound that is `z` standard errors away.
+
+    An upper bound from the standard error alone is too low where few people score: a rate of 1 in 800 has the error of 1 in 800, and a true rate of 5
+    in 800 gives that often. So the distance is also the root of the summed squares of the distances to the ends of exact intervals, the upper one of the
+    members and the lower one of the others (Newcombe, 1998, with Clopper and Pearson's ends in place of Wilson's, which are too low for a handful of
+    people), at as many trials as have the variance that was found. The larger of the two counts. Of class statistics the jackknife's error counts where
+    it is larger than that of permuted values.
+
+    Examples
+    --------
+    >>> one, none, ones = np.eye(1, 800)[0], np.zeros(10**6), np.ones
+    >>> both = ((one, ones(800)), (none, ones(10**6)))
+    >>> round(800 * upper_distance(Ratio(), *both, None, 800, z=1.645, level=0.95), 1), round(800 * excess_error(Ratio(), *both, None)[0] * 1.645, 1)
+    (3.7, 1.6)
+    """
+    from scipy.special import ndtr
+
+    error, degrees = excess_error(statistic, members, others, null_error)
+    wide = stretch(degrees, level)
+    if not isinstance(statistic, Ratio):
+        own = sqrt(sum(_error(group, statistic, common)[0] ** 2 for group in (members, others)))
+        return z * max(error, own)
+    squares = 0.0
+    for group, side in ((members, 1), (others, 0)):
+        value, variance = value_of(statistic, group, common), statistic.variance(group, common)
+        trials = value * (1.0 - value) / variance if variance > 1e-18 and 0.0 < value < 1.0 else statistic.trials(group)
+        ends = clopper_pearson(value * trials, trials, level=float(2.0 * ndtr(z * wide) - 1.0))
+        squares += (ends[side] - value) ** 2
+    return max(z * wide * error, sqrt(squares))
 
 
 def stretch(degrees: float, tail: float) -> float:

@@ -1,9 +1,10 @@
-"""Many attacks on the same people: one p-value for all, and lower bounds that hold together."""
+"""Many attacks on the same people: one p-value for all, and lower and upper bounds that hold together."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from math import ceil
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ from numpy.typing import NDArray
 from .._base.errors import InputError
 from .._base.plain import from_plain, without_none
 from .._base.seeds import Seed, seed_sequence
-from .excess import TIE, excess_error, stretch, value_of
+from .excess import TIE, excess_error, stretch, upper_distance, value_of
 from .panel import AttackPanel, Pair, check_draws, checked
 from .rates import Group, Ratio, Statistic
 from .splits import child
@@ -30,8 +31,9 @@ class Family:
     excess over all attacks is as large as the observed one (that one counted). None, with `reason`, without any attack. `strongest`:
     the number of the attack with the largest standardised excess. `adjusted`: A p-value for each attack, adjusted for all of them
     (single-step maximum; Westfall and Young, 1993). None where excluded. `excesses`, `lower`: the excess of each attack, and a lower
-    bound of each: all bounds hold together with the probability `level`. `excluded`: the attacks that could not be compared, by number,
-    and why.
+    bound of each: all bounds hold together with the probability `level`. `upper`: upper bounds, which hold together with that probability too; also of
+    attacks that are excluded because everybody scores the same, None where nobody is counted. `excluded`: the attacks that could not be compared, by
+    number, and why. `n_counted`: people of the smaller group whom each attack counts, for masking.
     """
 
     p_value: float | None = None
@@ -39,15 +41,27 @@ class Family:
     adjusted: tuple[float | None, ...] = ()
     excesses: tuple[float | None, ...] = ()
     lower: tuple[float | None, ...] = ()
+    upper: tuple[float | None, ...] = ()
     level: float = 0.95
     resamples: int = 1000
     excluded: Mapping[int, str] = field(default_factory=dict)
     reason: str = ""
+    n_counted: tuple[int, ...] = field(default=(), compare=False, repr=False)
 
     @property
     def lower_bound(self) -> float | None:
         """The largest of the lower bounds: with probability `level`, some attack has an excess above it."""
         return max((bound for bound in self.lower if bound is not None), default=None)
+
+    @property
+    def upper_bound(self) -> float | None:
+        """The largest of the upper bounds: with probability `level`, no attack that has one has an excess above it."""
+        return max((bound for bound in self.upper if bound is not None), default=None)
+
+    @property
+    def unbounded(self) -> tuple[int, ...]:
+        """The attacks without an upper bound, by number."""
+        return tuple(number for number, bound in enumerate(self.upper) if bound is None)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the family as plain data; where there are no people to compare with, the reason alone."""
@@ -63,6 +77,8 @@ class Family:
             "adjusted_p_values": list(self.adjusted),
             "excesses": list(self.excesses),
             "lower_bounds": list(self.lower),
+            "upper_bound": self.upper_bound,
+            "upper_bounds": list(self.upper),
             "excluded": {str(number): reason for number, reason in self.excluded.items()},
             "level": self.level,
             "resamples": self.resamples,
@@ -73,26 +89,36 @@ class Family:
         """Return the family that plain data hold."""
         plain = without_none(data)
         lower = plain.get("lower_bounds") or ([plain["lower_bound"]] if "lower_bound" in plain else [])
-        words = {"adjusted": "adjusted_p_values", "excesses": "excesses"}
+        words = {"adjusted": "adjusted_p_values", "excesses": "excesses", "upper": "upper_bounds"}
         parts = {name: plain.get(word) or [] for name, word in words.items()}
         reason = plain.get("reason") or plain.get("not_applicable") or ""
         return from_plain(cls, {**plain, **parts, "lower": lower, "reason": reason}, what="'family'")
 
-    def without(self, hidden: Collection[int]) -> Family:
-        """Return the family without the excesses of some attacks, by number: those that are about few people."""
+    def without(self, hidden: Collection[int], threshold: int = 0) -> Family:
+        """Return the family without the excesses of some attacks, by number: those that are about few people.
+
+        Their upper bounds are rounded up to whole multiples of `threshold` of the people who count, so that they do not tell how many there are.
+        """
         excesses = tuple(None if j in hidden else value for j, value in enumerate(self.excesses))
-        return replace(self, excesses=excesses)
+        upper = list(self.upper)
+        for j, (bound, counted) in enumerate(zip(self.upper, self.n_counted, strict=False)):
+            if j in hidden and bound is not None and threshold > 0 and counted > 0:
+                step = threshold / counted
+                upper[j] = min(1.0, step * ceil(bound / step))
+        return replace(self, excesses=excesses, upper=tuple(upper))
 
 
 def family(
     members: Sequence[Pair], others: Sequence[Pair], *, statistics: Sequence[Statistic] | None = None,
-    level_shares: Sequence[float | None] | None = None, resamples: int = 1000, level: float = 0.95, seed: Seed = None, threads: int | None = None,
+    level_shares: Sequence[float | None] | None = None, about_nobody: Collection[int] = (), resamples: int = 1000, level: float = 0.95, seed: Seed = None,
+    threads: int | None = None,
 ) -> Family:  # fmt: skip
-    """Return one p-value and simultaneous lower bounds for attacks on the same members and the same others.
+    """Return one p-value and simultaneous lower and upper bounds for attacks on the same members and the same others.
 
     `members`, `others`: for each attack, two numbers for each person; people stand in the same order under all attacks. `statistics`:
     what the two numbers are, for each attack; (numerator, weight) of a ratio unless said otherwise. Kinds may be mixed. `level_shares`: the share of
-    the odds of error that some attacks are given beforehand, whatever comes; the rest is divided equally among those without one.
+    the odds of error that some attacks are given beforehand, whatever comes; the rest is divided equally among those without one. `about_nobody`: attacks, by
+    number, that are about nobody: no excess is possible, and 0 is an upper bound.
 
     Notes
     -----
@@ -102,6 +128,9 @@ def family(
     What attacks are ranked by, for the largest of all, is the normal tail of the standardised excess over the attack's share of the level: with equal
     shares the standardised excess itself. Shares move power from attack to attack (Genovese, Roeder and Wasserman, 2006), and the
     p-value stays exact, since all choices of members are still treated alike.
+
+    Upper bounds lie as many standard errors above their excess as the largest of all reaches in the draws, and at least as far as score intervals do
+    (`upper_distance`). Attacks under which everybody scores the same have no draws: they share the odds of error with the others by number (Bonferroni).
 
     Examples
     --------
@@ -117,8 +146,8 @@ def family(
         none = (None,) * len(members)
         reason = "none of the attacks can be compared." if members else "there are no attacks."
         return Family(
-            p_value=None, adjusted=none, excesses=none, lower=none, level=level, resamples=resamples, excluded=excluded,
-            reason=f"There is no family-wise p-value: {reason}",
+            p_value=None, adjusted=none, excesses=none, lower=none, upper=upper_bounds(members, others, rules, {}, None, level, about_nobody), level=level,
+            resamples=resamples, excluded=excluded, reason=f"There is no family-wise p-value: {reason}", n_counted=_counted(members, others, rules),
         )  # fmt: skip
     numbers, groups = list(comparable), list(comparable.values())
     panel = AttackPanel.of([m for m, _ in groups], [o for _, o in groups], [rules[j] for j in numbers])
@@ -135,7 +164,8 @@ def family(
         values.append(value_of(rule, ours, panel.common) - value_of(rule, theirs, panel.common))
         error, degrees = excess_error(rule, ours, theirs, float(wide) if wide > TIE else None)
         errors.append(error * stretch(degrees, level))
-    reach = reach_of(panel.resampled(resamples, child(root, 1), threads=threads), level)
+    drawn = panel.resampled(resamples, child(root, 1), threads=threads)
+    reach = reach_of(drawn, level)
     lower = [max(-1.0, value - reach * error) for value, error in zip(values, errors, strict=True)]
 
     def spread_out(per_attack: Sequence[float] | Floats) -> tuple[float | None, ...]:
@@ -145,7 +175,41 @@ def family(
     return Family(
         p_value=float(adjusted.min()), strongest=numbers[int(evidence[0].argmax())], adjusted=spread_out(adjusted),
         excesses=spread_out(values), lower=spread_out(lower), level=level, resamples=resamples, excluded=excluded,
+        upper=upper_bounds(members, others, rules, dict(zip(numbers, spread, strict=True)), drawn, level, about_nobody), n_counted=_counted(members, others, rules),
     )  # fmt: skip
+
+
+def upper_bounds(
+    members: Sequence[Pair], others: Sequence[Pair], rules: Sequence[Statistic], spread: Mapping[int, float], drawn: Floats | None, level: float,
+    about_nobody: Collection[int] = (),
+) -> tuple[float | None, ...]:
+    """Return an upper bound of the excess of each attack, all of which hold together with the probability `level`; None where nobody is counted.
+
+    `spread` is the standard deviation of permuted excesses of the attacks that can be compared, by number, and `drawn` their excesses in draws of people.
+    """
+    from scipy.special import ndtri
+
+    groups = {j: groups for j, rule in enumerate(rules) if not (groups := checked(members[j], others[j], rule))[2]}
+    alpha = (1.0 - level) / max(len(groups), 1)
+    reach = 0.0 if drawn is None else reach_of(-drawn, 1.0 - alpha * len(spread))
+    out: list[float | None] = []
+    for j, rule in enumerate(rules):
+        if j not in groups:
+            out.append(0.0 if j in about_nobody else None)
+            continue
+        ours, theirs, _ = groups[j]
+        common = min(len(ours[0]), len(theirs[0]))
+        value = value_of(rule, ours, common) - value_of(rule, theirs, common)
+        null_error = float(spread[j]) if j in spread and spread[j] > TIE else None
+        z = reach if j in spread else float(ndtri(1.0 - alpha))
+        out.append(float(min(1.0, value + upper_distance(rule, ours, theirs, null_error, common, z=z, level=level))))
+    return tuple(out)
+
+
+def _counted(members: Sequence[Pair], others: Sequence[Pair], rules: Sequence[Statistic]) -> tuple[int, ...]:
+    """Return how many people of the smaller group each attack counts."""
+    pairs = zip(rules, zip(members, others, strict=True), strict=True)
+    return tuple(min(int(np.count_nonzero(np.asarray(side[1]) > 0 if isinstance(rule, Ratio) else np.asarray(side[0]) >= 0)) for side in sides) for rule, sides in pairs)
 
 
 def comparable_attacks(

@@ -6,15 +6,40 @@ Risk, membership, audits and outputs take theirs from here; `crossed` has those 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from enum import StrEnum
 from math import sqrt
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["Interval", "clopper_pearson", "clustered_auc", "clustered_rate", "exact_lower", "jackknife", "mean_interval", "student_quantile", "wilson"]
+__all__ = [
+    "Interval", "LimitState", "clopper_pearson", "clustered_auc", "clustered_rate", "exact_lower", "jackknife", "limit_state", "mean_interval",
+    "student_quantile", "wilson",
+]  # fmt: skip
 
 Interval = tuple[float, float]
+
+
+class LimitState(StrEnum):
+    """What confidence bounds say of a limit: it is exceeded, it is shown to be kept, or neither."""
+
+    EXCEEDS = "exceeds"
+    SHOWN = "shown to keep"
+    UNDECIDED = "undecided"
+
+
+def limit_state(lower: float | None, upper: float | None, limit: float) -> LimitState:
+    """Return what bounds of a quantity say of a limit on it; a bound that is not known decides nothing.
+
+    Examples
+    --------
+    >>> [str(limit_state(*bounds, 0.05)) for bounds in ((0.06, 0.2), (-0.01, 0.049), (-0.01, 0.2), (-0.01, None), (None, 0.01))]
+    ['exceeds', 'shown to keep', 'undecided', 'undecided', 'shown to keep']
+    """
+    if lower is not None and lower > limit:
+        return LimitState.EXCEEDS
+    return LimitState.SHOWN if upper is not None and upper <= limit else LimitState.UNDECIDED
 
 
 def wilson(successes: float, trials: float, *, level: float = 0.95) -> Interval:

@@ -6,7 +6,7 @@ attacks with few people it looks like much. The estimate here takes off what cho
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from math import log
 
@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from .._base.seeds import Seed, seed_sequence
 from .excess import TIE, detectable_excess, excess_error, stretch, value_of
-from .family import comparable_attacks, reach_of
+from .family import comparable_attacks, reach_of, upper_bounds
 from .panel import AttackPanel, Pair, check_draws
 from .rates import Ratio, Statistic
 from .splits import child
@@ -35,7 +35,9 @@ class LargestExcess:
         Of the largest excess, -1 to 1: as likely below as above it, or more likely below where attacks are nearly alike. None, with `reason`, where no
         attack can be compared.
     lower, upper
-        One-sided bounds of the largest excess, each right with the probability `level`. `lower` is that of `family`: all attacks' bounds hold together.
+        One-sided bounds of the largest excess, each right with the probability `level`. Both are those of `family`: all attacks' bounds hold together.
+    unbounded
+        How many attacks have no upper bound, since nobody is counted: `upper` says nothing of these.
     strongest
         The number of the attack whose own lower bound is the largest.
     excess
@@ -52,11 +54,12 @@ class LargestExcess:
     detectable: tuple[float, float] | None = None
     level: float = 0.95
     attacks: int = 0
+    unbounded: int = 0
     reason: str = ""
 
 
 def largest_excess(
-    members: Sequence[Pair], others: Sequence[Pair], *, statistics: Sequence[Statistic] | None = None, resamples: int = 1000,
+    members: Sequence[Pair], others: Sequence[Pair], *, statistics: Sequence[Statistic] | None = None, about_nobody: Collection[int] = (), resamples: int = 1000,
     level: float = 0.95, seed: Seed = None, threads: int | None = None,
 ) -> LargestExcess:  # fmt: skip
     """Return the largest excess of attacks on the same members and the same others, with bounds.
@@ -95,13 +98,14 @@ def largest_excess(
         errors.append(error * stretch(degrees, level))
     value, width = np.array(values), np.array(errors)
     lower = value - reach_of(drawn, level) * width
-    upper = value + reach_of(-drawn, level) * width
+    bounds = upper_bounds(members, others, rules, dict(zip(numbers, np.nan_to_num(spread), strict=True)), drawn, level, about_nobody)
     near = _may_be_largest(value, width, drawn, len(groups[0][0][0]) + len(groups[0][1][0]))
     middle = value[near] - reach_of(drawn[:, near], 0.5) * width[near]
     strongest = int(lower.argmax())
     return LargestExcess(
-        estimate=_within(middle.max()), lower=_within(lower.max()), upper=_within(upper.max()), strongest=numbers[strongest],
+        estimate=_within(middle.max()), lower=_within(lower.max()), upper=_within(max(bound for bound in bounds if bound is not None)), strongest=numbers[strongest],
         excess=float(value[strongest]), detectable=(detectable_excess(min(plain)), detectable_excess(max(plain))), level=level, attacks=len(numbers),
+        unbounded=bounds.count(None),
     )  # fmt: skip
 
 

@@ -1,4 +1,4 @@
-"""What an institution allows a table to give away, and whether a result keeps to it."""
+"""What an institution allows a table to give away, and what a result says of that limit."""
 
 from __future__ import annotations
 
@@ -11,19 +11,25 @@ from typing import Any
 
 from .._base.errors import FileError, InputError
 from ..risk import RiskResult
+from ..risk.attribution.verdict import LimitVerdict, limit_verdict
+from ..stats.intervals import LimitState
 
 __all__ = ["RiskPolicy"]
 
 
 @dataclass(frozen=True)
 class RiskPolicy:
-    """The excess that is allowed, None where nothing is said; `source` names the file that says it, with its hash."""
+    """The excess that is allowed, None where nothing is said; `source` names the file that says it, with its hash.
+
+    `require_shown`: whether a limit that is not shown to be kept counts as one that is exceeded.
+    """
 
     max_excess: float | None = None
     source: Mapping[str, str] = field(default_factory=dict)
+    require_shown: bool = False
 
     @classmethod
-    def read(cls, path: Path | None, max_excess: float | None, *, holdout: bool) -> RiskPolicy:
+    def read(cls, path: Path | None, max_excess: float | None, *, holdout: bool, require_shown: bool = False) -> RiskPolicy:
         """Return the policy of a file, whose limit `max_excess` overrides; raise where it could not be judged."""
         limit, source = max_excess, {}
         if path is not None:
@@ -34,12 +40,14 @@ class RiskPolicy:
                 raise FileError(f"Cannot read '{path}': {error.strerror or 'the system refused'}.") from None
             except (tomllib.TOMLDecodeError, UnicodeDecodeError):
                 raise InputError(f"'{path}' is no policy: it is not TOML. Write max_excess = 0.02 in it.") from None
-            if unknown := sorted(set(data) - {"max_excess"}):
-                raise InputError(f"'{path}': unknown key '{unknown[0]}'. Keys: max_excess.")
+            if unknown := sorted(set(data) - {"max_excess", "require_shown"}):
+                raise InputError(f"'{path}': unknown key '{unknown[0]}'. Keys: max_excess, require_shown.")
             stated = data.get("max_excess")
             if not isinstance(stated, int | float) or isinstance(stated, bool):
                 raise InputError(f"'{path}': max_excess must be a number from 0 to 1.")
-            limit = float(stated) if limit is None else limit
+            if not isinstance(data.get("require_shown", False), bool):
+                raise InputError(f"'{path}': require_shown must be true or false.")
+            limit, require_shown = float(stated) if limit is None else limit, require_shown or data.get("require_shown", False)
             source = {"file": path.name, "sha256": hashlib.sha256(text).hexdigest()}
         if limit is not None and not 0 <= limit <= 1:
             raise InputError(f"max_excess must lie between 0 and 1. Got {limit:g}.")
@@ -48,14 +56,25 @@ class RiskPolicy:
                 "An excess cannot be judged without a holdout: name people who are not in the data with --holdout, or leave out "
                 "--max-excess and --policy."
             )
-        return cls(limit, source)
+        policy = cls(limit, source, require_shown)
+        policy.check(holdout=holdout)
+        return policy
 
-    def allows(self, bound: float | None) -> bool:
-        """Return whether a lower bound of the excess keeps to what is allowed; one that is not known does."""
-        return bound is None or self.max_excess is None or bound <= self.max_excess
+    def check(self, *, holdout: bool) -> None:
+        """Raise where a limit is to be shown to be kept and cannot be, whatever is found."""
+        if self.require_shown and self.max_excess is None:
+            raise InputError("--require-shown needs a limit: name --max-excess, or a --policy that has one.")
+        if self.require_shown and not holdout:
+            raise InputError("--require-shown needs a holdout: without people who are not in the data no limit can be shown to be kept. Name them with --holdout.")
+
+    def refuses(self, verdict: LimitVerdict | None) -> bool:
+        """Return whether a command ends with 1: the limit is exceeded, or where that is required not shown to be kept."""
+        return verdict is not None and (verdict.state is LimitState.EXCEEDS or (self.require_shown and verdict.state is not LimitState.SHOWN))
 
     def judged(self, result: RiskResult, facts: Mapping[str, Any]) -> RiskResult:
-        """Return a result with what was allowed, whether it keeps to that, and what ran it."""
-        bound = result.lower_bound
-        policy = {**self.source, "max_excess": self.max_excess, "lower_bound": bound, "passed": self.allows(bound)}
+        """Return a result with what was allowed and what its findings say of that, where there is a limit, and what ran it."""
+        policy = None
+        if self.max_excess is not None:
+            required = {"require_shown": True} if self.require_shown else {}
+            policy = {**self.source, **limit_verdict(result, self.max_excess).to_dict(), **required}
         return replace(result, policy=policy, run=replace(result.run, **facts))

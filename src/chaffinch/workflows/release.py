@@ -53,8 +53,8 @@ class ReleaseSettings:
         What an adversary knows and wants; without keys the memorisation tests alone. None for neither.
     label, keys, sensitive
         The roles of columns.
-    max_excess
-        The excess that is allowed; None where nothing is said.
+    max_excess, require_shown
+        The excess that is allowed, None where nothing is said; and whether a limit that is not shown to be kept ends a command with 1.
     title
         Of the report.
     """
@@ -66,6 +66,7 @@ class ReleaseSettings:
     keys: tuple[str, ...] = ()
     sensitive: tuple[str, ...] = ()
     max_excess: float | None = None
+    require_shown: bool = False
     title: str | None = None
 
     def __post_init__(self) -> None:
@@ -180,7 +181,8 @@ def release(
     key_sizes, attackers
         See `chaffinch.risk`.
     max_excess
-        The excess that is allowed: `result.decision.allowed` says whether the table keeps to it.
+        The excess that is allowed. `result.limit` says what all attacks and tests together say of it: `exceeds`, `shown to keep` or `undecided`. A table that
+        exceeds it is saved in `confidential/refused`.
     progress
         Called with what is being done and the share done. None: a bar where a notebook watches.
 
@@ -295,7 +297,7 @@ def _risk(drawn: DrawnTables | DrawnFile, outside: _Holdout, settings: ReleaseSe
     worth_fitting = drawn.n_persons >= LEAST_ROWS and not promises_privacy(settings.synthesis.synthesiser)
     if outside.data is None and (settings.attack.keys or worth_fitting):
         result = replace(result, cross_fit=drawn.cross_fit(settings.synthesis.synthesiser, settings.attack, run))
-    return RiskPolicy(settings.max_excess).judged(result, run.facts)
+    return RiskPolicy(settings.max_excess, require_shown=settings.require_shown).judged(result, run.facts)
 
 
 def _paths(data: Any) -> list[str | os.PathLike[str]]:

@@ -73,7 +73,7 @@ def _risk(original: Any, synthetic: Any, holdout: Any, settings: ReleaseSettings
     result = measure_risk(original, synthetic, holdout, settings.attack, **options_of(run))
     if holdout is None and original.n_rows >= LEAST_ROWS:
         result = replace(result, cross_fit=half_fitted(original, _as_fitted(settings.synthesis.synthesiser), settings.attack, run))
-    return RiskPolicy(settings.max_excess).judged(result, run.facts)
+    return RiskPolicy(settings.max_excess, require_shown=settings.require_shown).judged(result, run.facts)
 
 
 def _as_fitted(synthesiser: Settings) -> Settings:

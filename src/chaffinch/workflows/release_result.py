@@ -20,15 +20,20 @@ from ..report.decision import Decision, decision_of
 from ..report.page import render
 from ..report.result import ReportResult
 from ..risk import RiskResult
+from ..risk.attribution.verdict import LimitVerdict
+from ..stats.intervals import LimitState
 from ..synth import Model
 from ..table import Table
 from ..utility import UtilityResult
 from .writing import write_batches
 
-__all__ = ["CONFIDENTIAL", "EARLIER", "PARTS", "TO_RELEASE", "ReleaseResult", "leaving_folder"]
+__all__ = ["CONFIDENTIAL", "EARLIER", "PARTS", "REFUSED", "TO_RELEASE", "ReleaseResult", "leaving_folder"]
 
 TO_RELEASE, CONFIDENTIAL = "to-release", "confidential"
 """The folders of a release: what is meant to leave once that is decided, and what stays inside."""
+
+REFUSED = f"{CONFIDENTIAL}/refused"
+"""The folder of tables that exceed their limit: they are not meant to leave."""
 
 
 PARTS = (TO_RELEASE, CONFIDENTIAL)
@@ -104,6 +109,16 @@ class ReleaseResult:
         """What some excess is above with 95 % confidence, over all attacks; None where it cannot be said."""
         return None if self.risk is None else self.risk.lower_bound
 
+    @property
+    def limit(self) -> LimitVerdict | None:
+        """What all attacks and tests together say of the limit on the excess; None where there was none."""
+        return None if self.risk is None else self.risk.limit
+
+    @property
+    def refused(self) -> bool:
+        """Whether the tables exceed their limit, so that they are not put where the release lies."""
+        return self.limit is not None and self.limit.state is LimitState.EXCEEDS
+
     @cached_property
     def decision(self) -> Decision:
         """What to decide by."""
@@ -136,7 +151,8 @@ class ReleaseResult:
         """Write the synthetic tables, the model and the report into a folder, all of them or none, and return where they are.
 
         `to-release` gets what is meant to leave once that is decided: the tables, and a model that a private fit made. `confidential`, which its
-        owner alone can open, gets the report, whose figures are taken from the original, and a model that holds counts of records.
+        owner alone can open, gets the report, whose figures are taken from the original, and a model that holds counts of records. Where a limit is
+        exceeded, what was meant to leave is in `confidential/refused`.
 
         A folder that has these two is refused unless it holds an earlier release and `overwrite` is given: that release is then replaced. A release that a
         privacy budget was spent on replaces none, and is never replaced.
@@ -150,7 +166,10 @@ class ReleaseResult:
         return tuple(Path(folder) / name for name in names)
 
     def write_beside(self, folder: Path) -> list[str]:
-        """Write the model, report.json and report.html beside tables that are there, into the folders of `save`; return the names of all."""
+        """Write the model, report.json and report.html beside tables that are there, into the folders of `save`; return the names of all.
+
+        Tables that exceed their limit are moved from the folder of what leaves to `confidential/refused`.
+        """
         if self.model is None:
             raise InputError("A release that was read from its JSON has no tables and no model to write.")
         leaving, inside = leaving_folder(folder), folder / CONFIDENTIAL
@@ -160,8 +179,12 @@ class ReleaseResult:
         text = json.dumps(self.to_dict(), indent=2, ensure_ascii=False, allow_nan=False)
         write_text(inside / "report.json", f"{text}\n", mode=0o600)
         write_page(inside / "report.html", self.to_html())
-        for file in inside.iterdir():
-            file.chmod(0o600)
+        if self.refused:
+            leaving.rename(folder / REFUSED)
+            (folder / REFUSED).chmod(0o700)
+        for file in inside.rglob("*"):
+            if file.is_file():
+                file.chmod(0o600)
         return sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file())
 
     def show(self) -> None:

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from chaffinch import release
+from chaffinch.risk.attribution.verdict import LimitVerdict
+from chaffinch.stats.intervals import LimitState
 from chaffinch.web.project import write_json
 
 from ..conftest import Visitor
@@ -30,7 +33,7 @@ def ran(opened: Visitor, table: Path) -> Visitor:
 def test_a_decision_needs_a_word_a_reason_and_a_name(ran: Visitor) -> None:
     text = ran.get("/decide")
     assert "checked>" not in text
-    assert "The limit is an excess of 0.5: it is kept to." in text
+    assert "UNDECIDED: an excess of at most 0.5 is neither shown to hold nor shown to be exceeded." in text
     assert "Choose one" in ran.post("/decide/1", reason="x", name="Ann")
     assert "A decision has a reason" in ran.post("/decide/1", word="approved", name="Ann")
     assert "has a name under it" in ran.post("/decide/1", word="approved", reason="x")
@@ -42,7 +45,7 @@ def test_a_decision_needs_a_word_a_reason_and_a_name(ran: Visitor) -> None:
     assert sorted(one.name for one in folder.iterdir()) == ["decision.json", "page.html", "synthetic.csv"]
     assert "May leave." in (folder / "page.html").read_text()
     record = json.loads((folder / "decision.json").read_text())
-    assert record["policy"] == {"max_excess": 0.5, "passed": True}
+    assert record["policy"] == {"max_excess": 0.5, "state": "undecided"}
     assert str(ran.project.folder) not in json.dumps(record)
     ran.project.change(second=True)
     assert "waits for a second name" in ran.post("/decide/1", word="approved", reason="fine", name="Ann Lee")
@@ -61,3 +64,21 @@ def test_nothing_is_decided_of_a_run_without_a_result(opened: Visitor) -> None:
     write_json(folder / "job.json", {"words": ["release", "a.csv", "-o", "out"]})
     assert "has no report" in opened.post("/decide/1", word="approved", reason="x", name="Ann")
     assert list(opened.project.path("decisions").iterdir()) == []
+
+
+def test_a_refused_table_cannot_be_approved_and_no_limit_is_no_pass(opened: Visitor, table: Path) -> None:
+    result = release(str(table), schema={"surname": "drop"}, keys=["age", "sex"], sensitive=["ill"], measures=["tvd"], attackers=["gcap"], seed=1)
+    over = LimitVerdict(max_excess=0.01, state=LimitState.EXCEEDS, lower_bound=0.1, attacks=3)
+    refused = replace(result, report=replace(result.report, risk=replace(result.risk, policy=over.to_dict())))
+    for number, (one, code) in enumerate(((result, 0), (refused, 1)), start=1):
+        (folder := opened.project.path("runs", f"{number:04d}")).mkdir()
+        one.save(folder / "out")
+        write_json(folder / "job.json", {"words": ["release", str(table), "-o", str(folder / "out")]})
+        write_json(folder / "ended.json", {"code": code, "said": "", "time": 1.0})
+    assert "EXCEEDS THE LIMIT: an excess of at most 0.01 is allowed" in opened.get("/decide?run=2")
+    assert "exceeds its limit, so its table was refused and cannot be approved" in opened.post("/decide/2", word="approved", reason="fine", name="Ann")
+    assert list(opened.project.path("decisions").iterdir()) == []
+    assert "run 2 rejected" in opened.post("/decide/2", word="rejected", reason="too much", name="Ann")
+    assert "run 1 approved" in opened.post("/decide/1", word="approved", reason="fine", name="Ann")
+    records = [json.loads(opened.project.path("decisions", name, "decision.json").read_text()) for name in ("0001", "0002")]
+    assert [record["policy"] for record in records] == [{"max_excess": 0.01, "state": "exceeds", "passed": False}, {}]

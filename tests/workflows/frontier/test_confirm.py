@@ -45,7 +45,7 @@ def test_the_most_useful_that_qualifies_is_confirmed() -> None:
     choice = Confirmer(people)(SEARCH, LIMITS, "w")  # type: ignore[arg-type]
     assert choice.candidate == CandidateSettings()
     assert choice.confirmation is not None
-    assert choice.confirmation.word == "not refuted"
+    assert choice.confirmation.word == "undecided"
     assert choice.allowed
     assert people.asked == [10]
     assert "On the 100 people it never saw the largest excess is 0.06" in choice.sentence
@@ -57,7 +57,7 @@ def test_a_broken_one_gives_way_to_a_safer_one_that_must_qualify_there() -> None
     people = StandIn({10: 0.2, 30: 0.06, 100: 0.04})
     choice = Confirmer(people)(SEARCH, LIMITS, "w")  # type: ignore[arg-type]
     assert people.asked == [10, 30, 100]
-    assert [c.word for c in choice.confirmations] == ["broken", "not refuted", "not refuted"]
+    assert [c.word for c in choice.confirmations] == ["exceeds", "undecided", "undecided"]
     assert choice.candidate == CandidateSettings(leaf=100)
 
 
@@ -81,7 +81,7 @@ def test_looks_of_an_earlier_run_count() -> None:
         first.confirm(CandidateSettings(leaf=leaf), LIMITS)
     second = Confirmer(people, looks=looks, keep=lambda: kept.append(len(looks)))  # type: ignore[arg-type]
     third = second.confirm(CandidateSettings(leaf=100), LIMITS)
-    assert (third.attempt, third.word, third.passed) == (3, "not refuted", False)
+    assert (third.attempt, third.word, third.passed) == (3, "undecided", False)
     with pytest.raises(InputError, match="unseen no more"):
         second.confirm(CandidateSettings(leaf=300), LIMITS)
     assert kept == [1, 2, 3]

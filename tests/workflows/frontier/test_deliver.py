@@ -41,6 +41,11 @@ def test_the_release_leaves_and_its_figures_stay(found: FrontierRun, people: pa.
     assert stored.choice is not None
     assert stored.choice.released is not None
     assert "Of the release itself, made of everybody" in stored.choice.sentence
+    assert stored.choice.table == "to-release/synthetic.csv"
+    page = (inside / "frontier.html").read_text("utf-8")
+    assert "The table is in to-release/synthetic.csv." in page
+    # no holdout: models of half of the people never show that the release keeps a limit
+    assert (str(stored.choice.state), "UNDECIDED: " in page, "models of half of the people" in page) == ("undecided", True, True)
 
 
 def test_what_was_not_confirmed_does_not_leave(found: FrontierRun, people: pa.Table, tmp_path: Path) -> None:
@@ -49,7 +54,7 @@ def test_what_was_not_confirmed_does_not_leave(found: FrontierRun, people: pa.Ta
     done = deliver(refused, FrontierData(data=people), tmp_path / "out", ending=".csv", title=None, run=RunOptions(seed=1))
     assert done.release is None
     assert not (tmp_path / "out" / "to-release").exists()
-    assert (tmp_path / "out" / "confidential" / "frontier.html").exists()
+    assert "No table was written." in (tmp_path / "out" / "confidential" / "frontier.html").read_text("utf-8")
 
 
 def test_a_release_that_breaks_the_limit_itself_is_reported_and_not_written(found: FrontierRun, people: pa.Table, tmp_path: Path) -> None:
@@ -63,7 +68,12 @@ def test_a_release_that_breaks_the_limit_itself_is_reported_and_not_written(foun
     assert not done.result.choice.allowed
     assert "the table was not written" in done.result.choice.sentence
     assert not (tmp_path / "out" / "to-release").exists()
+    assert not (tmp_path / "out" / "confidential" / "refused").exists()
     assert (tmp_path / "out" / "confidential" / "report.html").exists()
+    assert (done.result.choice.state, done.result.choice.table) == ("exceeds", "")
+    page = (tmp_path / "out" / "confidential" / "frontier.html").read_text("utf-8")
+    assert "EXCEEDS THE LIMIT: " in page
+    assert "No table was written." in page
 
 
 @pytest.fixture(scope="module")

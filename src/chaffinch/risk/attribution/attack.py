@@ -33,8 +33,8 @@ class Attack:
         from a table in which the sensitive columns know the label alone.
     excess, excess_interval, p_value, detectable
         How much more the attack tells about members, see `stats.excess`; None without a holdout.
-    p_family, lower_bound
-        The p-value adjusted for all attacks together, and a lower bound of the excess that holds for all at once.
+    p_family, lower_bound, upper_bound
+        The p-value adjusted for all attacks together, and bounds of the excess that hold for all at once, on each side.
     n_records, n_matched
         People attacked, and those whom the source has a row for; words where they are few.
     records, n_compared
@@ -64,6 +64,7 @@ class Attack:
     p_value: float | None = None
     p_family: float | None = None
     lower_bound: float | None = None
+    upper_bound: float | None = None
     detectable: float | None = None
     n_records: int | str | None = 0
     n_matched: int | str | None = None
@@ -98,13 +99,13 @@ class Attack:
         )
         if self.n_compared is not None and 0 < int(self.n_compared) < threshold:
             few = f"Fewer than {threshold} people of the sample count, so what is compared does not leave."
-            shown = replace(shown, interval=None, excess=None, excess_interval=None, p_value=None, detectable=None, reason=self.reason or few)
+            shown = replace(shown, interval=None, excess=None, excess_interval=None, p_value=None, upper_bound=None, detectable=None, reason=self.reason or few)
         if people is None or not 0 < people < threshold:
             return shown
         # A ratio over a handful of people tells their number; the guess too, where it is about the same people.
         return replace(
             shown, value=None, interval=None, guess=None if self.attacker.people == "matched" else self.guess, excess=None,
-            excess_interval=None, p_value=None, detectable=None, holdout=None,
+            excess_interval=None, p_value=None, upper_bound=None, detectable=None, holdout=None,
             n_matched=masked_count(int(n_matched or 0), threshold),
             reason=f"It is about fewer than {threshold} people, so its value does not leave.",
         )  # fmt: skip

@@ -23,6 +23,7 @@ from .exposure import ExposedPeople, Funnel, Memorisation, RiskSpread
 from .ladder import ladder_plot
 from .together import Together
 from .verdict import (
+    LimitVerdict,
     RiskVerdictRow,
     excess_found,
     family_sentence,
@@ -143,7 +144,7 @@ class RiskResult:
     cross_fit
         Attacks on models of half the people, where these were made for want of a holdout.
     policy
-        What was allowed, where something was, and whether the result keeps to it.
+        What was allowed, where something was, and what the findings say of it: see `limit`.
     secrets
         The risk of each record and the classes that carry it, for `confidential()`.
     """
@@ -177,6 +178,11 @@ class RiskResult:
         """The strongest of all findings, attacks and memorisation tests alike: what a page and the terminal name first."""
         side = self.leading
         return strongest_finding(side.attacks, side.memorisation_tests, side.family)
+
+    @property
+    def limit(self) -> LimitVerdict | None:
+        """What all findings together say of the limit on the excess; None where there was none."""
+        return LimitVerdict.from_policy(self.policy)
 
     @property
     def by_measure(self) -> tuple[KeySetSummary, ...]:
@@ -326,7 +332,7 @@ def _headline(result: RiskResult) -> dict[str, Any]:
         return {}
     attack = isinstance(leading, Attack)
     findings: Sequence[Attack | MemorisationFinding] = side.attacks if attack else side.memorisation_tests
-    names = ("value", "holdout", "excess", "excess_interval", "p_value", "p_family", "lower_bound", "detectable")
+    names = ("value", "holdout", "excess", "excess_interval", "p_value", "p_family", "lower_bound", "upper_bound", "detectable")
     return {
         "headline": {
             "in": "attacks" if attack else "memorisation_tests",

@@ -120,7 +120,7 @@ class Run:
         together = self._together() if len(self.people) > 1 else Family(reason=NO_HOLDOUT)
         if together.adjusted:
             out = [
-                replace(attack, p_family=together.adjusted[i], lower_bound=together.lower[i])
+                replace(attack, p_family=together.adjusted[i], lower_bound=together.lower[i], upper_bound=together.upper[i])
                 for i, attack in enumerate(out)
             ]
         self._took("resampling", start)
@@ -191,12 +191,13 @@ class Run:
         )
 
     def _pairs(self) -> dict[str, Any]:
-        """Members and others of the attacks, and after them of the tests, and what their numbers are."""
+        """Members and others of the attacks, and after them of the tests, what their numbers are, and which are about nobody."""
         firsts, tests = [every[0] for every in self.outcomes], [every[0] for every in self.trials]
         return {
             "members": [*(one[0].group for one in firsts), *(one.members for one in tests)],
             "others": [*(one[1].group for one in firsts), *(one.others for one in tests if one.others is not None)],
             "statistics": [*(one[0].statistic for one in firsts), *(Ratio() for _ in tests)],
+            "about_nobody": [place for place, one in enumerate(tests, start=len(firsts)) if one.about_nobody],
         }
 
     def _took(self, step: str, start: float) -> None:

@@ -336,8 +336,8 @@ def without_small(result: RiskResult, threshold: int) -> RiskResult:
     attacks = tuple(attack.masked(threshold) for attack in result.attacks)
     pairs = enumerate(zip(result.attacks, attacks, strict=True))
     hidden = {i for i, (own, shown) in pairs if (own.value, own.excess) != (shown.value, shown.excess)}
-    hidden |= {i for i, test in enumerate(result.memorisation_tests, start=len(attacks)) if test.value is None}
-    return replace(result, attacks=attacks, family=result.family.without(hidden))
+    hidden |= {i for i, test in enumerate(result.memorisation_tests, start=len(attacks)) if test.excess is None}
+    return replace(result, attacks=attacks, family=result.family.without(hidden, threshold))
 
 
 def _exposure(

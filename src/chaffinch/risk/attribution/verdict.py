@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
 
 from ..._base.plain import from_plain, to_plain
 from ..._base.words import number, percent, shown, signed
 from ...stats.family import Family
+from ...stats.intervals import LimitState, limit_state
 from ..memorisation.finding import MemorisationFinding
 from .attack import Attack
 from .guess import By
 
 if TYPE_CHECKING:
-    from .result import RiskResult
+    from .result import CrossFit, RiskResult
 
 __all__ = [
-    "FOUND", "NONE_FOUND", "TOGETHER", "RiskVerdictRow", "coarse_sentence", "excess_found", "family_sentence", "judged", "keys_words", "sentence_of", "several",
+    "FOUND", "NONE_FOUND", "TOGETHER", "LimitVerdict", "RiskVerdictRow", "coarse_sentence", "excess_found", "family_sentence", "judged", "keys_words", "limit_verdict", "sentence_of", "several",
     "strongest_finding", "verdict", "worse",
 ]  # fmt: skip
 
@@ -25,6 +26,12 @@ ALPHA = 0.05
 FOUND, NONE_FOUND, UNKNOWN, NO_VALUE = "excess found", "no excess found", "not known", "not applicable"
 FEW_KEYS = 6
 TOGETHER = "All attacks together"
+FEW_REASONS = 3
+HALF_SIZE_BOUNDS = (
+    "The bounds are of models of half of the people: the table itself was not compared with people who are not in the data. Name such people as a holdout."
+)
+SAMPLE_BOUNDS = "Attacks and tests looked at a sample of the records: the bounds say nothing of what is outside it."
+"""Why the bounds of a study cannot show that a table keeps a limit."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -55,6 +62,7 @@ class RiskVerdictRow:
     excess_interval: tuple[float, float] | None = None
     p_family: float | None = None
     lower_bound: float | None = None
+    upper_bound: float | None = None
     detectable: float | None = None
     convention: str | None = None
     marginals: float | None = None
@@ -125,7 +133,7 @@ def _test_row(test: MemorisationFinding) -> RiskVerdictRow:
     return RiskVerdictRow(
         id=test.test or "unnamed", measure=test.about.title, direction=test.direction, question="Does the table show who was in the data?",
         value=test.value, holdout=test.holdout, excess=test.excess, excess_interval=test.excess_interval, p_family=test.p_family,
-        lower_bound=test.lower_bound, detectable=test.detectable, word=word, words=words, sentence=test.sentence,
+        lower_bound=test.lower_bound, upper_bound=test.upper_bound, detectable=test.detectable, word=word, words=words, sentence=test.sentence,
     )  # fmt: skip
 
 
@@ -141,8 +149,126 @@ def _family_row(
         words = f"{word} (detectable: {low if low == high else f'{low} to {high}'})"
     return RiskVerdictRow(
         id=id, measure=measure, question="Is any excess more than chance?", p_family=family.p_value, lower_bound=family.lower_bound,
-        detectable=detectable, word=word, words=words, sentence=family_sentence(family, attacks, tests),
+        upper_bound=family.upper_bound, detectable=detectable, word=word, words=words, sentence=family_sentence(family, attacks, tests),
     )  # fmt: skip
+
+
+@dataclass(frozen=True, kw_only=True)
+class LimitVerdict:
+    """What all findings of a study together, attacks and memorisation tests alike, say of a limit on the excess.
+
+    Parameters
+    ----------
+    max_excess
+        The limit.
+    state
+        `exceeds`: the simultaneous lower bound of some excess is above the limit. `shown to keep`: the simultaneous upper bounds of all are not.
+        `undecided`: neither.
+    lower_bound, upper_bound
+        The largest lower and the largest upper bound; one-sided, each right for all findings together with 95 % confidence.
+    detectable
+        The smallest excess that the most precise and the least precise of the findings detect with 80 % power.
+    attacks, tests
+        How many findings there are.
+    reasons
+        Why the limit cannot be shown to be kept, whatever the bounds are: findings without a bound, a table that was not itself compared.
+    """
+
+    max_excess: float
+    state: LimitState = LimitState.UNDECIDED
+    lower_bound: float | None = None
+    upper_bound: float | None = None
+    detectable: tuple[float, float] | None = None
+    attacks: int = 0
+    tests: int = 0
+    reasons: tuple[str, ...] = ()
+
+    @property
+    def passed(self) -> bool | None:
+        """Whether the limit is shown to be kept, or exceeded; None where that is undecided."""
+        return {LimitState.SHOWN: True, LimitState.EXCEEDS: False}.get(self.state)
+
+    @property
+    def sentence(self) -> str:
+        """The state in words, with both bounds and what could be detected where it is undecided.
+
+        Examples
+        --------
+        >>> print(LimitVerdict(max_excess=0.01, lower_bound=0.004, upper_bound=0.21, detectable=(0.03, 0.12), attacks=8, tests=11).sentence)
+        ... # doctest: +NORMALIZE_WHITESPACE
+        UNDECIDED: an excess of at most 0.01 is neither shown to hold nor shown to be exceeded. The largest excess of 8 attacks and 11 tests lies between
+        0.004 and 0.21 (simultaneous 95 % bounds). An excess of 0.03 (the most precise) to 0.12 (the least precise) is detected with 80 % power.
+        """
+        limit, many = f"an excess of at most {number(self.max_excess)}", _count_words(self.attacks, self.tests, "test")
+        if self.state is LimitState.EXCEEDS:
+            return f"EXCEEDS THE LIMIT: {limit} is allowed, and the largest excess of {many} is above {number(self.lower_bound)} (simultaneous 95 % lower bound)."
+        if self.state is LimitState.SHOWN:
+            return f"SHOWN TO KEEP THE LIMIT: {limit} is allowed, and every excess of {many} is below {number(self.upper_bound)} (simultaneous 95 % upper bound)."
+        ends = [None if bound is None else number(bound) for bound in (self.lower_bound, self.upper_bound)]
+        low, high = ends
+        where = (
+            f"lies between {low} and {high} (simultaneous 95 % bounds)" if None not in ends
+            else f"is above {low} (simultaneous 95 % lower bound) and has no upper bound" if low is not None
+            else "has no lower bound" + (" and no upper bound" if high is None else f", and is below {high} (simultaneous 95 % upper bound)")
+        )  # fmt: skip
+        parts = [f"UNDECIDED: {limit} is neither shown to hold nor shown to be exceeded.", f"The largest excess of {many} {where}."]
+        if self.detectable is not None:
+            first, last = map(number, self.detectable)
+            size = first if first == last else f"{first} (the most precise) to {last} (the least precise)"
+            parts.append(f"An excess of {size} is detected with 80 % power.")
+        return " ".join((*parts, *self.reasons))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as plain data, with `passed` and the sentence."""
+        plain: dict[str, Any] = to_plain(self)
+        return {**plain, "state": str(self.state), "passed": self.passed, "sentence": self.sentence}
+
+    @classmethod
+    def from_policy(cls, policy: Mapping[str, Any] | None) -> LimitVerdict | None:
+        """Return the verdict that the policy of a result holds; None where there was no limit. An older one that names no state decides nothing but an excess."""
+        if policy is None or policy.get("max_excess") is None:
+            return None
+        names = {one.name for one in fields(cls)}
+        state = policy.get("state") or (LimitState.EXCEEDS if policy.get("passed") is False else LimitState.UNDECIDED)
+        return from_plain(cls, {**{name: value for name, value in policy.items() if name in names and value is not None}, "state": state}, what="'policy'")
+
+
+def limit_verdict(result: RiskResult, max_excess: float) -> LimitVerdict:
+    """Return what all findings of a result together say of a limit.
+
+    A limit is shown to be kept only where every finding has an upper bound and the bounds are of the released table itself: with a holdout, of one release,
+    of all its records.
+    """
+    side: RiskResult | CrossFit = result if result.cross_fit is None else result.cross_fit
+    family = side.family
+    reasons = [HALF_SIZE_BOUNDS] if side is not result else []
+    if len(result.about.synthetic) > 1 or result.together is not None:
+        reasons.append("The bounds are of the first of several releases: the others, and all of them together, have none.")
+    if result.about.sample is not None and not result.about.sample.whole:
+        reasons.append(SAMPLE_BOUNDS)
+    findings: list[Attack | MemorisationFinding] = [*side.attacks, *side.memorisation_tests]
+    if not family.upper:
+        reasons.append(f"There are no bounds. {shown(family.reason, 400)}".strip())
+    elif family.unbounded:
+        names = [_unbounded(findings[place]) for place in family.unbounded if place < len(findings)]
+        rest = len(names) - FEW_REASONS
+        reasons.append(f"Without an upper bound: {'; '.join(names[:FEW_REASONS])}{f'; and {rest} more' if rest > 0 else ''}.")
+    sizes = [one.detectable for one in findings if one.detectable is not None]
+    return LimitVerdict(
+        max_excess=max_excess, state=limit_state(family.lower_bound, None if reasons else family.upper_bound, max_excess),
+        lower_bound=family.lower_bound, upper_bound=family.upper_bound, detectable=(min(sizes), max(sizes)) if sizes else None,
+        attacks=len(side.attacks), tests=len(side.memorisation_tests), reasons=tuple(reasons),
+    )  # fmt: skip
+
+
+def _unbounded(finding: Attack | MemorisationFinding) -> str:
+    name = f"{finding.title} on {shown(finding.sensitive, 40)}" if isinstance(finding, Attack) else finding.about.title
+    return f"{name} ({shown((finding.reason or 'nobody is counted').rstrip('.'), 160)})"
+
+
+def _count_words(attacks: int, tests: int, test: str) -> str:
+    parts = [f"{count:,} {what}{'s' * (count != 1)}" for count, what in ((attacks, "attack"), (tests, test)) if count]
+    return " and ".join(parts) or "no attacks"
 
 
 def keys_words(keys: Iterable[str], *, most: int = FEW_KEYS) -> str:
@@ -256,11 +382,7 @@ def family_sentence(family: Family, attacks: Sequence[Attack], tests: Sequence[M
     """Return what all attacks say together, and memorisation tests with them: these stand after the attacks in the family."""
     if family.p_value is None:
         return f"{shown((family.reason or 'no p-value was given').rstrip('.'), 400)}."
-    many = " and ".join(
-        f"{len(those):,} {what}{'s' * (len(those) != 1)}"
-        for what, those in (("attack", attacks), ("memorisation test", tests))
-        if those or (what == "attack" and not tests)
-    )
+    many = _count_words(len(attacks), len(tests), "memorisation test")
     out = f"Over {many}, the chance of a largest excess like this one, were people in the data and others alike, is {percent(family.p_value)}."
     lower, place = family.lower_bound, family.strongest
     if lower is not None:

@@ -21,7 +21,7 @@ from ...stats.scores import Scores
 from ...stats.splits import child
 from ...table.table import Table
 from .finding import MemorisationFinding
-from .protocol import MEMORISATION_TESTS, MemorisationTest, NotApplicableError, Parts, ReleaseCase
+from .protocol import MEMORISATION_TESTS, MemorisationTest, NobodyConcernedError, NotApplicableError, Parts, ReleaseCase
 
 __all__ = ["Trial", "findings", "stacked", "trials", "with_family"]
 
@@ -35,6 +35,7 @@ class Trial:
     others: Group | None
     reason: str = ""
     baseline: float | None = None
+    about_nobody: bool = False
 
     @property
     def n_people(self) -> int:
@@ -73,20 +74,21 @@ def trials_of(
     """Return the scores of a case whose person i of the tables stands at `place[i]`; without others where members are `alone`."""
     out = []
     for test in (MEMORISATION_TESTS[name] for name in names):
-        reason = ""
+        reason, about_nobody = "", False
         try:
             if not test.applies(case.keys, case.parts):
                 raise NotApplicableError("It is about columns that an outsider knows. Name them as keys.")
             scores = test.score(case)
         except NotApplicableError as none:
             scores, reason = Scores(np.zeros(case.n_people), np.zeros(case.n_people)), str(none)
+            about_nobody = isinstance(none, NobodyConcernedError)
         weight = scores.weight[place]
         numerator = scores.numerator[place]
         if test.direction == "higher is safer":
             numerator = weight - numerator
         first, second = ((numerator[part], weight[part]) for part in (slice(n_members), slice(n_members, None)))
         baseline = None if test.baseline is None or reason else test.baseline(case)
-        out.append(Trial(test, first, None if alone else second, reason, baseline))
+        out.append(Trial(test, first, None if alone else second, reason, baseline, about_nobody))
     return out
 
 
@@ -100,7 +102,7 @@ def stacked(first: Trial, second: Trial) -> Trial:
 
     members = both(first.members, second.members)
     assert members is not None
-    return Trial(first.test, members, both(first.others, second.others), first.reason or second.reason, first.baseline)
+    return Trial(first.test, members, both(first.others, second.others), first.reason or second.reason, first.baseline, first.about_nobody and second.about_nobody)
 
 
 def findings(
@@ -117,7 +119,7 @@ def with_family(
     out = []
     for number, (one, tables) in enumerate(zip(plain, every, strict=True), start=first):
         if family.adjusted:
-            one = replace(one, p_family=family.adjusted[number], lower_bound=family.lower[number])
+            one = replace(one, p_family=family.adjusted[number], lower_bound=family.lower[number], upper_bound=family.upper[number])
         sums = [[int(np.count_nonzero(group[0])) for group in (t.members, t.others) if group is not None] for t in tables]
         members, others = (min((side[k] for side in sums if len(side) > k), default=0) for k in (0, 1))
         out.append(one.masked(threshold, members, others))

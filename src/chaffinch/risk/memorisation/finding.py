@@ -26,8 +26,8 @@ class MemorisationFinding:
         What somebody reaches who does not look at the released values, where the test knows that.
     excess, excess_interval, p_value, detectable
         How far members are from others towards risk, see `stats.excess`; None without a holdout.
-    p_family, lower_bound
-        The p-value adjusted for all attacks and tests together, and a lower bound of the excess that holds for all at once.
+    p_family, lower_bound, upper_bound
+        The p-value adjusted for all attacks and tests together, and bounds of the excess that hold for all at once, on each side.
     n_people
         Members and others who were scored; words where they are few. Tests by distance draw some of very many.
     reason
@@ -44,6 +44,7 @@ class MemorisationFinding:
     p_value: float | None = None
     p_family: float | None = None
     lower_bound: float | None = None
+    upper_bound: float | None = None
     detectable: float | None = None
     n_people: int | str | None = 0
     reason: str | None = None
@@ -66,7 +67,7 @@ class MemorisationFinding:
             return out
         reason = f"It is about fewer than {threshold} people, so its value does not leave; whether it is more than chance does."
         return replace(
-            out, value=None if few_members else self.value, holdout=None, excess=None, excess_interval=None, detectable=None, reason=reason
+            out, value=None if few_members else self.value, holdout=None, excess=None, excess_interval=None, upper_bound=None, detectable=None, reason=reason
         )  # fmt: skip
 
 

@@ -56,6 +56,10 @@ class NotApplicableError(Exception):
     """Why a test says nothing about a table; its words stand in the result."""
 
 
+class NobodyConcernedError(NotApplicableError):
+    """A test is about nobody, as one of rare values where none is rare: no excess is possible, whoever was in the data."""
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class ReleaseCase:
     """A released table and people, some of whom it was made from; a test is not told who, nor is that in their order.

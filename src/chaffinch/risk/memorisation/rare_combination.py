@@ -8,7 +8,7 @@ import numpy as np
 
 from ...stats.scores import Scores
 from ...stats.splits import child
-from .protocol import MEMORISATION_TESTS, MemorisationTest, NotApplicableError, ReleaseCase
+from .protocol import MEMORISATION_TESTS, MemorisationTest, NobodyConcernedError, ReleaseCase
 from .rare_value import RARE_BELOW
 
 __all__ = ["RARE_COMBINATION", "rare_combinations"]
@@ -49,7 +49,7 @@ def rare_combinations(case: ReleaseCase, rare_below: int = RARE_BELOW, most_pair
         weight[both[rare]] += 1
         numerator[both[rare & seen]] += 1
     if not weight.any():
-        raise NotApplicableError("There are no rare pairs of values: each is shared by more people.")
+        raise NobodyConcernedError("There are no rare pairs of values: each is shared by more people.")
     return Scores(numerator, weight)
 
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from ...stats.scores import Scores
-from .protocol import MEMORISATION_TESTS, MemorisationTest, NotApplicableError, ReleaseCase
+from .protocol import MEMORISATION_TESTS, MemorisationTest, NobodyConcernedError, ReleaseCase
 from .values import ColumnValues
 
 __all__ = ["RARE_BELOW", "RARE_LEVEL", "RARE_NUMBER", "rare_values"]
@@ -26,7 +26,7 @@ def rare_values(case: ReleaseCase, columns: Sequence[ColumnValues], rare_below: 
         numerator += rare & there
         weight += rare
     if not weight.any():
-        raise NotApplicableError("There are no rare values: each is shared by more people.")
+        raise NobodyConcernedError("There are no rare values: each is shared by more people.")
     return Scores(numerator, weight)
 
 

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...stats.scores import Scores
-from .protocol import MEMORISATION_TESTS, MemorisationTest, NotApplicableError, ReleaseCase
+from .protocol import MEMORISATION_TESTS, MemorisationTest, NobodyConcernedError, NotApplicableError, ReleaseCase
 from .rare_value import RARE_BELOW
 
 __all__ = ["REPEATED_ROW", "REPEATED_VALUE", "repeated_rows", "repeated_values"]
@@ -34,7 +34,7 @@ def repeated_values(case: ReleaseCase, rare_below: int = RARE_BELOW) -> Scores:
         numerator += np.where(rare, further(column.released, column.people, column.size), 0.0)
         weight += rare
     if not weight.any():
-        raise NotApplicableError("There are no rare values: each is shared by more people.")
+        raise NobodyConcernedError("There are no rare values: each is shared by more people.")
     return Scores(numerator, weight)
 
 

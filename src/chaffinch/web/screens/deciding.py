@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from starlette.requests import Request
 from starlette.responses import Response
@@ -14,6 +14,9 @@ from ..decisions import Checker, approve, other_name, put_down, read_records, re
 from ..jobs import Job
 from ..page import Page, form_of, go
 from .result import finished, report_of_run
+
+if TYPE_CHECKING:
+    from ...risk.attribution.verdict import LimitVerdict
 
 __all__ = ["decide", "second", "show"]
 
@@ -31,15 +34,24 @@ def _shown(page: Page, chosen: int | None = None, alert: str = "", form: dict[st
     context = {
         "done": [one.number for one in done], "job": job, "answers": answers, "records": read_records(page.project.path("decisions")),
         "second": page.choices.second, "form": {"word": "", "reason": "", "name": "", **(form or {})}, "checks": [one for one in reversed(page.queue.jobs()) if one.kind == "check"],
-        "policy": _policy(job), "folder": page.project.path("decisions"),
+        "limit": _limit(job), "folder": page.project.path("decisions"),
     }  # fmt: skip
     return page.show("decide.html.j2", step="decide", alert=alert, status=400 if alert else 200, context=context)
 
 
 def _policy(job: Job | None) -> dict[str, Any]:
-    """The limit that a run was held against, and whether it keeps to it."""
-    policy = {} if job is None else (report_of_run(job).get("risk") or {}).get("policy") or {}
-    return {key: policy[key] for key in ("max_excess", "passed") if policy.get(key) is not None}
+    """The limit that a run was held against, and what all its findings together say of it; empty where there was none."""
+    verdict = _limit(job)
+    if verdict is None:
+        return {}
+    decided = {} if verdict.passed is None else {"passed": verdict.passed}
+    return {"max_excess": verdict.max_excess, "state": str(verdict.state), **decided}
+
+
+def _limit(job: Job | None) -> LimitVerdict | None:
+    from ...risk.attribution.verdict import LimitVerdict
+
+    return None if job is None else LimitVerdict.from_policy((report_of_run(job).get("risk") or {}).get("policy"))
 
 
 def decide(page: Page, request: Request) -> Response:
@@ -102,12 +114,16 @@ def second(page: Page, request: Request) -> Response:
 def _fill(folder: Path, job: Job, reason: str, checkers: tuple[Checker, ...], about: dict[str, Any]) -> None:
     from ...report.page import render
 
+    if (limit := _limit(job)) is not None and limit.state == "exceeds":
+        raise InputError(
+            f"Run {job.number} exceeds its limit, so its table was refused and cannot be approved. Reject or return it; to release one, change settings or the limit and run again."
+        )
     tables = sorted(path for path in (job.written / "to-release").iterdir() if path.is_file())
     approve(folder, tables, render(report_of_run(job), public=True), run=job.number, reason=reason, checkers=checkers, about=about)
 
 
 def _about(job: Job) -> dict[str, Any]:
-    """What a record says of the run: the limit and whether it is kept to, versions, and the command, names of files without their folders."""
+    """What a record says of the run: the limit and what is known of it, versions, and the command, names of files without their folders."""
     data = report_of_run(job)
     run = data.get("run") or {}
     return {"policy": _policy(job), "versions": run.get("versions", {}), "made": run.get("date", ""), "command": run.get("command", "")}

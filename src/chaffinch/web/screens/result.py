@@ -111,8 +111,10 @@ def with_node_links(body: Markup, number: int, names: Sequence[str]) -> Markup:
 
 
 def _synthetic(job: Job) -> Path:
-    """The table that a run made."""
-    found = sorted((job.written / "to-release").glob("synthetic*"))
+    """The table that a run made, also one that was refused."""
+    from ...workflows.release_result import REFUSED, TO_RELEASE
+
+    found = [path for folder in (TO_RELEASE, REFUSED) for path in sorted((job.written / folder).glob("synthetic*"))]
     if not found:
         raise InputError(f"The table of run {job.number} is not there any more. Run it again.")
     return found[0]

@@ -120,8 +120,8 @@ def choice_sentence(choice: FrontierChoice) -> str:
     if choice.limits:
         seen = unseen.risk.detectable
         power = "" if seen is None else f" An excess of {number(seen[0])} (the most precise attack) to {number(seen[1])} (the least) would have been seen there in four of five tries."
-        word = {"kept": "The limit is kept", "not refuted": "The limit is not refuted", "broken": "The limit is broken"}[last.word]
-        said.append(f"{word} on people the search never saw.{power}")
+        word = {"shown to keep": "is shown to be kept", "undecided": "is undecided", "exceeds": "is exceeded"}[last.word]
+        said.append(f"The limit {word} on people the search never saw.{power}")
     return " ".join(said)
 
 

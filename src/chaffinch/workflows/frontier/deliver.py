@@ -8,15 +8,17 @@ from pathlib import Path
 
 from ..._base.html import write_page
 from ..._base.safe_files import filling, write_text
+from ..._base.words import number
 from ...report.candidate import CandidateSettings
 from ...report.frontier_result import FrontierChoice, FrontierResult, RiskFigure
-from ...report.frontier_rules import BROKEN, verdict_of
+from ...report.frontier_rules import verdict_of
 from ...risk import RiskSettings
+from ...stats.intervals import LimitState
 from ...synth.bayesnet.model import BayesNetModel
 from ...synth.selected import SelectedSettings
 from ...utility import UtilitySettings
 from ..release import ReleaseSettings, run_release
-from ..release_result import CONFIDENTIAL, TO_RELEASE, ReleaseResult, leaving_folder
+from ..release_result import CONFIDENTIAL, REFUSED, TO_RELEASE, ReleaseResult, leaving_folder
 from ..running import RunOptions
 from ..synthesise import SynthesisSettings
 from .confirm import Confirmer, choice_sentence, private_candidates
@@ -44,7 +46,8 @@ def deliver(
 ) -> Delivery:
     """Write a frontier into a folder, and with it the release that was chosen, where it was confirmed; all of it, or none.
 
-    A release whose own figures break a limit is reported, and its table is not written; under a promise it is, since whether a table is there must not hang on figures.
+    A release whose own figures exceed a limit is reported, and its table is not written; under a promise it is, since whether a table is there must not hang on
+    figures: then it is among what was refused.
     """
     result, release = found.result, None
     stopped = result.about.stopped.startswith(STOPPED)
@@ -58,15 +61,20 @@ def deliver(
             choice = with_release(choice, release)
             result = replace(result, choice=choice)
             release.write_beside(part)
+            place = part / (REFUSED if release.refused else TO_RELEASE) / output.name
             if by_figures(choice) and not choice.allowed:
-                output.unlink()
+                place.unlink()
+            choice = replace(choice, table=place.relative_to(part).as_posix() if place.exists() else "")
+            result = replace(result, choice=choice)
         text = json.dumps(result.to_dict(), indent=2, ensure_ascii=False, allow_nan=False)
         write_text(inside / "frontier.json", f"{text}\n", mode=0o600)
         write_page(inside / "frontier.html", result.to_html())
-        for file in inside.iterdir():
-            file.chmod(0o600)
-        if (leaving := part / TO_RELEASE).is_dir() and not any(leaving.iterdir()):
-            leaving.rmdir()
+        for file in inside.rglob("*"):
+            if file.is_file():
+                file.chmod(0o600)
+        for empty in (part / TO_RELEASE, part / REFUSED):
+            if empty.is_dir() and not any(empty.iterdir()):
+                empty.rmdir()
         names = sorted(path.relative_to(part).as_posix() for path in part.rglob("*") if path.is_file())
     return Delivery(result, release, tuple(names))
 
@@ -137,10 +145,13 @@ def with_release(choice: FrontierChoice, release: ReleaseResult) -> FrontierChoi
     risk = release.risk
     if risk is None:
         return choice
-    figure = RiskFigure(lower=risk.lower_bound, attacks=len(risk.attacks))
+    limit = risk.limit
+    detectable, not_shown = (None, "") if limit is None else (limit.detectable, " ".join(limit.reasons))
+    family = (risk if risk.cross_fit is None else risk.cross_fit).family
+    figure = RiskFigure(lower=risk.lower_bound, upper=family.upper_bound, attacks=len(risk.attacks), detectable=detectable, not_shown=not_shown)
     whom = "people who are not in the data" if risk.cross_fit is None else "the other half, models made of one half of them"
-    fate = "the table was not written" if by_figures(choice) else "under a promise the table is written all the same"
-    word = f" That breaks the limit: {fate}." if verdict_of(figure, choice.limits) == BROKEN else ""
-    low = "" if risk.lower_bound is None else f"some excess is above {max(0.0, risk.lower_bound):.3g} with 95 % confidence" if risk.lower_bound > 0 else "no excess was found"
-    said = f" Of the release itself, made of everybody, those included whom the choice was made on, and held against {whom}: {low}.{word}" if low else ""
+    fate = "the table was not written" if by_figures(choice) else f"the table, which was paid for, is in {REFUSED}/"
+    word = f" That exceeds the limit: {fate}." if verdict_of(figure, choice.limits) is LimitState.EXCEEDS else ""
+    ends = "" if figure.lower is None or figure.upper is None else f"the largest excess lies between {number(figure.lower)} and {number(figure.upper)} (simultaneous 95 % bounds)"
+    said = f" Of the release itself, made of everybody, those included whom the choice was made on, and compared with {whom}: {ends}.{word}" if ends else ""
     return replace(choice, released=figure, sentence=choice.sentence + said)

@@ -136,7 +136,7 @@ class FrontierStudy:
         largest, strongest = run.largest()
         risk = RiskFigure(
             estimate=largest.estimate, lower=largest.lower, upper=largest.upper, strongest=strongest, attacks=largest.attacks, detectable=largest.detectable,
-            reason=largest.reason,
+            not_shown=f"{largest.unbounded} attacks or tests have no upper bound." if largest.unbounded else "", reason=largest.reason,
         )  # fmt: skip
         tables = [MadeTable(members, filled(table, members), others) for (members, others), table in zip(people, made, strict=True)]
         worth, scores = worth_figures(tables, self.settings, child(self.root, _part(part), _WORTH))
