@@ -158,8 +158,6 @@ levels = [0, 1]
     ("parts", "options", "message"),
     [
         ((HEAD, TABLE), ("--keys", "standard_of_livng"), "Did you mean 'standard_of_living'?"),
-        ((HEAD, TABLE), ("--keys", "wife_age"), "The key 'wife_age' is in no output"),
-        ((HEAD, TABLE), ("--sensitive", "wife_religion"), "The sensitive attribute 'wife_religion' is in no output"),
         ((HEAD, TABLE.replace("media_exposure", "media")), (), "media"),
         ((HEAD, COLUMNS, TABLE), (), "Column 'standard_of_living' of the data has values that are none of its levels"),
         ((HEAD, COLUMNS.replace("media_exposure", "medium"), TABLE.replace("media_exposure", "medium")), ("--sensitive", "medium"), "medium"),

@@ -294,3 +294,31 @@ def test_what_is_recorded_and_written_has_the_records_of_each_output(survival, t
     first, second = (one["output"] for one in json.loads((tmp_path / "out.json").read_text())["outputs"])
     assert first["counts"] == survival.sex.value_counts().sort_index().tolist()
     assert second["n"] == survival.weight.notna().sum()
+
+
+def test_a_key_that_is_in_no_output_does_not_stop_the_check(people):
+    """Keys of a project are those of its data; a date of birth has more values than any grid of levels, and is in no output."""
+    data = people.assign(date_of_birth=[f"19{k % 90 + 10}-{k % 12 + 1:02d}-{k % 28 + 1:02d} {k}" for k in range(len(people))])
+    with_dob = chaffinch.check(DOCUMENT, data, **{**ASK, "keys": ["area", "date_of_birth"]})
+    said = "The key 'date_of_birth' is in no output, so no output can tell anything with it: it was left out of the attack."
+    assert said in with_dob.verdict.sentences
+    without = chaffinch.check(DOCUMENT, data, **ASK)
+    assert with_dob.all == without.all
+    assert with_dob.settings.keys == ("area",)
+    nothing = chaffinch.check(DOCUMENT, data, **{**ASK, "keys": ["date_of_birth"]})
+    assert nothing.verdict.word == "nothing measured"
+    assert nothing.rules.worst == "pass"
+    assert not nothing.passed
+
+
+@pytest.mark.parametrize("columns", [[], [{"name": "sex", "levels": ["f", "m"]}]])
+def test_a_filter_on_a_column_that_no_other_output_uses_is_the_data_s(survival, tmp_path, columns):
+    some = survival[survival.age >= 50].sex.value_counts().sort_index()
+    entry = {"name": "t", "kind": "table", "by": ["sex"], "where": "age >= 50", "counts": some.tolist()}
+    document = {**_document(entry), **({"columns": columns} if columns else {})}
+    (tmp_path / "t.csv").write_text("sex,n\n" + "".join(f"{sex},{count}\n" for sex, count in some.items()))
+    (tmp_path / "outputs.toml").write_text('"t.csv" = { where = "age >= 50" }\n')
+    for outputs in (document, tmp_path):
+        result = chaffinch.check(outputs, survival, rules_only=True)
+        assert [(row.verdict, row.why) for row in result.summary] == [("pass", ())]
+        assert result.outputs[0].consistent

@@ -198,9 +198,7 @@ def check_request(
         return _without_records(request, source, settings, delivery, run)
     data = _records(request, source, settings.least_shown(request.policy), progress)
     if isinstance(data, TableCoder):
-        request = request.of_data(
-            data, (*settings.keys, *settings.sensitive), threshold=settings.least_shown(request.policy)
-        )
+        request = request.of_data(data, threshold=settings.least_shown(request.policy))
     delivery.check_request(request)
     if request.files is not None and not len(request.ready):
         return _without_records(request, source, replace(settings, rules_only=True), delivery, run)

@@ -12,7 +12,7 @@ from .._base.errors import InputError, unknown_name
 from .._base.masking import THRESHOLD
 from ..outputs.check.released import ReleasedOutputs, read_released
 from ..outputs.check.result import ByRecipe, CheckAbout, NotChecked, ReadFrom
-from ..outputs.document import Outputs, named_columns, read_document, read_outputs, recipes_of
+from ..outputs.document import FORMAT, Outputs, named_columns, read_document, read_outputs, recipes_of
 from ..outputs.fields import Field, Fields
 from ..outputs.records import TableCoder, fields_of_table
 from ..outputs.rules import Policy
@@ -156,15 +156,14 @@ class CheckRequest:
         every = [one.get("name") for one in entries if isinstance(one, Mapping)] if isinstance(entries, list) else []
         return tuple(name for name in every if isinstance(name, str))
 
-    def of_data(self, coder: TableCoder, names: tuple[str, ...], *, threshold: int = THRESHOLD) -> CheckRequest:
-        """Return the same with recipes over columns, those of these names among them; undeclared columns have the levels that occur."""
+    def of_data(self, coder: TableCoder, names: tuple[str, ...] = (), *, threshold: int = THRESHOLD) -> CheckRequest:
+        """Return the same with recipes over the columns that outputs, or some `names`, are about; undeclared columns have the levels that occur."""
         declared = [] if self.released is None else [
             Field(one["name"], tuple(one["levels"])) for one in self.released.columns
         ]  # fmt: skip
         request = self._with_recipes(coder, names, declared, threshold)
         if not len(request.ready) and self.files is None:
-            where = f"'{self.source}'" if self.source else "The document"
-            raise InputError(f"{where} has no outputs. Add an [[outputs]] block for each.")
+            raise self._without_outputs()
         if self.released is not None and self.released.outputs:
             old = recipes_of(self.released.entries, Fields(tuple(declared)).with_threshold(threshold), name="the released outputs")
             request = replace(request, released_recipes=old)
@@ -190,13 +189,23 @@ class CheckRequest:
             return replace(self, files=files.files, recipes=files.recipes)
         if self.document is None:
             return self
-        fields = None
-        if "columns" not in self.document:
-            entries = self.document.get("outputs")
-            named = named_columns(entries if isinstance(entries, list) else [], coder.table.columns)
-            wanted = [name for name in coder.table.columns if name in {*named, *names}]
-            fields = fields_of_table(coder, wanted, declared=declared, threshold=threshold) if wanted else None
+        fields, described = None, "columns" in self.document
+        entries = self.document.get("outputs")
+        named = {*named_columns(entries if isinstance(entries, list) else [], coder.table.columns), *names}
+        if described:  # columns that an output names, in its filter say, and the file does not describe, are the data's
+            own = read_outputs({**self.document, "outputs": []}, threshold=threshold).fields
+            wanted = [name for name in coder.table.columns if name in named and name not in own.names]
+            more = fields_of_table(coder, wanted, declared=declared, threshold=threshold).every if wanted else ()
+            fields = Fields((*own, *more)) if more else None
+        elif wanted := [name for name in coder.table.columns if name in named]:
+            fields = fields_of_table(coder, wanted, declared=declared, threshold=threshold)
+        elif not entries and self.document.get("format") == FORMAT:
+            raise self._without_outputs()
         return replace(self, recipes=read_outputs(dict(self.document), fields=fields, threshold=threshold))
+
+    def _without_outputs(self) -> InputError:
+        where = f"'{self.source}'" if self.source else "The document"
+        return InputError(f"{where} has no outputs. Add an [[outputs]] block for each.")
 
     @property
     def ready(self) -> Outputs:

@@ -27,8 +27,7 @@ def test_columns_are_those_of_the_outputs(fields, rules_only):
     ("settings", "words"),
     [
         ({"keys": ["aa"], "sensitive": ["y"]}, "Did you mean 'a'"),
-        ({"keys": ["b"], "sensitive": ["y"]}, "The key 'b' is in no output"),
-        ({"keys": ["a"], "sensitive": ["c"]}, "The sensitive attribute 'c' is in no output"),
+        ({"keys": ["dob"], "sensitive": ["y"]}, "Unknown column 'dob'"),
         ({"keys": ["a"], "sensitive": ["y"], "leave_one_out": "always"}, "nothing to leave one out of"),
     ],
 )
@@ -37,3 +36,24 @@ def test_what_an_attack_asks_for_must_be_there(fields, settings, words):
         OutputSet.of(recipes_of([JOINT], fields), None, CheckSettings(**settings), 10)
     alone = CheckSettings(**settings, rules_only=True)  # nobody attacks
     assert OutputSet.of(recipes_of([JOINT], fields), None, alone, 10).recipes.fields.names == ("a", "y")
+
+
+@pytest.mark.parametrize(
+    ("keys", "sensitive", "left", "notes"),
+    [
+        (["a"], ["y"], (("a",), ("y",), False), 0),
+        (["a", "b", "dob"], ["y", "c"], (("a",), ("y",), False), 3),  # dob is a column of the data alone
+        (["b"], ["y"], ((), (), True), 2),
+        (["a"], ["c"], ((), (), True), 2),
+    ],
+)
+def test_what_is_in_no_output_is_left_out_of_the_attack_and_said(fields, keys, sensitive, left, notes):
+    settings = CheckSettings(keys=keys, sensitive=sensitive, key_sizes=(2, 3))
+    asked, said = OutputSet.of(recipes_of([JOINT], fields), None, settings, 10, known=["dob"]).attackable(settings)
+    assert (asked.keys, asked.sensitive, asked.rules_only) == left
+    assert len(said) == notes
+    if len(keys) == 3:
+        assert asked.key_sizes == (1, 1)
+        assert said[0] == "The key 'b' is in no output, so no output can tell anything with it: it was left out of the attack."
+    if left[2]:
+        assert said[-1].startswith(f"No {'key' if keys == ['b'] else 'sensitive attribute'} is in any output")

@@ -74,7 +74,7 @@ def test_an_output_of_fewer_people_is_asked_about_not_called_wrong(fields, peopl
         for name, counts in (("some", some), ("moved", moved), ("more", [whole[0] + 1, *whole[1:]]), ("small", [3, *whole[1:]]))
     ]
     found = compare_published(recipes_of(entries, fields), codes)
-    assert found.subsets == ("some",)
+    assert found.others == ("some",)
     assert found.differing == ("moved", "more", "small")
     assert found.unseen["some"].startswith(f"Its n is {sum(some)} of about 190 records with its columns: a subset?")
     assert "Fewer than 10 people are between the two" in found.unseen["some"]

@@ -9,7 +9,10 @@ import pytest
 import statsmodels.api as sm
 
 from chaffinch._base.errors import InputError
+from chaffinch.outputs.check.published import compare_published
+from chaffinch.outputs.document import recipes_of
 from chaffinch.outputs.rules import Policy, check_entries
+from chaffinch.outputs.rules.tallying import tallies_of
 
 COLUMNS = {"kind": "kaplan-meier", "time": "wife_age", "event": "media_exposure", "level": "poor"}
 
@@ -122,3 +125,31 @@ def test_numbers_at_risk_are_counts_that_can_be_subtracted(cmc: Any) -> None:
     assert {one.rule: one.status for one in check_entries([entry], cmc.spec().fields, cmc.codes(), Policy())}["survival steps"] == "pass"
     late = {**entry, "times": [25, 48, 49]}
     assert {one.rule: one.status for one in check_entries([late], cmc.spec().fields, cmc.codes(), Policy(survival_threshold=30))}["survival steps"] == "fail"
+
+
+# summary(survfit(Surv(wife_age, media_exposure == "poor") ~ 1), times = c(20, 30, 40)) of R has n.event since the time before, the first from the start.
+COARSE = [20.0, 30.0, 40.0]
+
+
+def since(frame: Any, low: float, high: float) -> int:
+    return int(((frame["media_exposure"] == "poor") & (frame["wife_age"] > low) & (frame["wife_age"] <= high)).sum())
+
+
+def test_events_since_the_time_before_as_r_prints_them(cmc: Any, check: Any) -> None:
+    poor = cmc.frame["media_exposure"] == "poor"
+    events = [since(cmc.frame, low, high) for low, high in ((-np.inf, 20), (20, 30), (30, 40))]
+    at_risk = [int((cmc.frame["wife_age"] >= t).sum()) for t in COARSE]
+    full = sm.SurvfuncRight(cmc.frame["wife_age"], poor.astype(int))
+    survival = [f"{float(full.surv_prob[full.surv_times <= t][-1]):.4f}" for t in COARSE]
+    entry = {**COLUMNS, "times": COARSE, "at_risk": at_risk, "events": events, "survival": survival, "events_counted": "since"}
+    assert check(cmc.spec(entry), cmc.codes()) == []
+    assert check(cmc.spec(entry), cmc.shuffled("media_exposure")) != []
+    recipe, fields = {**COLUMNS, "name": "k", "times": COARSE, "events": True, "events_counted": "since"}, cmc.spec(entry).fields
+    assert recipes_of([recipe], fields).computed(cmc.codes()).outputs[0].events == events
+    for words in ({"events_counted": "since"}, {"events_counted": "at"}):
+        found = compare_published(recipes_of([{**entry, "name": "k", **words}], fields), cmc.codes())
+        said = 'Its events are those since the time before, as R prints them. Say so: events_counted = "since".'
+        assert (found.differing, found.unseen) == ((), {} if words["events_counted"] == "since" else {"k": said})
+    cells = next(one for one in tallies_of(recipes_of([recipe], fields).outputs[0], fields, cmc.codes()) if one.part == "events")
+    assert cells.counts.tolist() == events
+    assert cells.called([1]) == ["up to 30"]

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from ..kinds import OutputSpec
     from ..records import TableCoder
 
-__all__ = ["check_recipes", "codes_of_records", "complete_records", "left_out_sentences"]
+__all__ = ["check_recipes", "codes_of_records", "columns_of_data", "complete_records", "left_out_sentences"]
 
 MOST_FEW = 2 * FEWEST
 """Complete records without which no attack is measured, however many there are in all: a fold needs so many on either side."""
@@ -65,7 +65,8 @@ def check_recipes(
     threshold, uncertain = settings.least_shown(policy), dict(uncertain or {})
 
     # 1. Outputs, columns and records.
-    outputs = OutputSet.of(recipes, released, settings, threshold)
+    outputs = OutputSet.of(recipes, released, settings, threshold, known=columns_of_data(data))
+    asked, notes = outputs.attackable(settings)
     codes = codes_of_records(outputs.recipes.fields, data, recipes.fields)
     outputs = replace(outputs, recipes=replace(outputs.recipes, fields=outputs.recipes.fields.counted(codes)))
 
@@ -73,20 +74,20 @@ def check_recipes(
     progress("rules", 0.0)
     published = compare_published(outputs.recipes, codes)
     rules = _rules(outputs, codes, policy)
-    rules = replace(rules, findings=(*rules.findings, *(not_assessed_by_any(outputs.recipes[name], published.unseen[name]) for name in published.subsets)))
+    rules = replace(rules, findings=(*rules.findings, *(not_assessed_by_any(outputs.recipes[name], published.unseen[name]) for name in published.others)))
 
     # 3. What they give away.
     measurement, left_out = (
         Measurement(),
         {one.name: _left_out(one, outputs.recipes.fields, codes) for one in outputs.recipes.outputs},
     )
-    attacked = codes if settings.rules_only else complete_records(outputs.but(uncertain), codes, settings)
-    if not settings.rules_only and len(attacked) < min(MOST_FEW, len(codes)):
+    attacked = codes if asked.rules_only else complete_records(outputs.but(uncertain), codes, asked)
+    if not asked.rules_only and len(attacked) < min(MOST_FEW, len(codes)):
         why = "too few records have a value in every column of the outputs and keys for an attack to be measured"
         measurement = Measurement(unmeasured=dict.fromkeys(outputs.but(uncertain).names, why))
-    elif not settings.rules_only:
+    elif not asked.rules_only:
         measurement = measured(
-            outputs.but(uncertain), attacked, settings, threshold=threshold, seed=seed, workers=workers, maker=maker, progress=progress
+            outputs.but(uncertain), attacked, asked, threshold=threshold, seed=seed, workers=workers, maker=maker, progress=progress
         )  # fmt: skip
     unmeasured = {**published.unseen, **measurement.unmeasured, **uncertain}
 
@@ -101,12 +102,12 @@ def check_recipes(
         inconsistent=published.differing,
         not_assessed=[(one.rule, one.output) for one in rules if one.status == "not assessed"],
         unmeasured=unmeasured,
-        notes=[*measurement.notes, *left_out_sentences(left_out, threshold)],
+        notes=[*notes, *measurement.notes, *left_out_sentences(left_out, threshold)],
     )
     progress("done", 1.0)
     return CheckResult(
         verdict=verdict,
-        settings=_resolved(measurement, settings, policy, seed),
+        settings=_resolved(measurement, settings if asked.rules_only else asked, policy, seed),
         records=masked_count(len(codes), threshold),
         left_out=round(1.0 - len(attacked) / len(codes), 2),
         outputs=_checked(
@@ -130,6 +131,15 @@ def check_recipes(
         recipes=outputs.recipes,
         tcaps=measurement.tcaps,
     )
+
+
+def columns_of_data(data: Table | TableCoder | Codes) -> tuple[str, ...]:
+    """Return the names of all columns of the records; none for codes."""
+    if isinstance(data, np.ndarray):
+        return ()
+    from ..records import TableCoder
+
+    return tuple(TableCoder.of(data).table.columns)
 
 
 def codes_of_records(fields: Fields, data: Table | TableCoder | Codes, own: Fields) -> Codes:

@@ -22,7 +22,8 @@ class PublishedNumbers:
 
     differing: tuple[str, ...] = ()  # The names of outputs whose numbers the data do not give
     unseen: dict[str, str] = field(default_factory=dict)  # By name, why the numbers of an output could not be compared: it may be of a subset, say
-    subsets: tuple[str, ...] = ()  # The names of those that may be of some of the records: rules on all of them say nothing of it
+    # others: The names of those that may be of some of the records, or mean something else: rules on all records, as they are read, do not vouch for them
+    others: tuple[str, ...] = ()
 
     def consistent(self, name: str) -> bool | None:
         """Return whether an output's numbers are those of the data; None where they could not be compared."""
@@ -32,23 +33,26 @@ class PublishedNumbers:
 def compare_published(recipes: Outputs, codes: Codes) -> PublishedNumbers:
     """Return of which outputs the published numbers are not those of the data, each by its own records, and of which that cannot be said."""
     differing: list[str] = []
-    subsets: list[str] = []
+    others: list[str] = []
     unseen: dict[str, str] = {}
     for name in (recipe.name for recipe in recipes.outputs if recipe.published is not None):
         try:
             records = recipes[name].own_records(recipes.fields, codes)
             spec = recipes.only([name]).published(rows=len(records))
             (one,) = compared(spec, records)
-            if one.within is False and (people := fewer_people(one, recipes.fields.threshold)) is not None:
+            if one.within is False and (reading := spec.outputs[0].other_reading(spec.outputs[0].sample(spec.fields, records))):
+                unseen[name] = reading
+                others.append(name)
+            elif one.within is False and (people := fewer_people(one, recipes.fields.threshold)) is not None:
                 unseen[name] = _of_a_subset(*people, recipes.fields.threshold)
-                subsets.append(name)
+                others.append(name)
             elif one.within is False or (one.within is None and contradictions(spec, len(records))):
                 differing.append(name)
             elif one.within is None:
                 unseen[name] = NOT_REFITTED
         except InputError as error:
             unseen[name] = str(error)
-    return PublishedNumbers(tuple(differing), unseen, tuple(subsets))
+    return PublishedNumbers(tuple(differing), unseen, tuple(others))
 
 
 def fewer_people(one: Compared, threshold: int) -> tuple[int, int] | None:

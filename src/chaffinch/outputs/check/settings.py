@@ -25,7 +25,8 @@ class CheckSettings:
     Parameters
     ----------
     keys, sensitive
-        Columns that an attacker may know, and those that an attacker wants to know. Each must be in some output. Not needed for rules alone.
+        Columns that an attacker may know, and those that an attacker wants to know. Those that are in no output are left out. Not needed for rules
+        alone.
     rules_only
         Whether to ask the rules alone, and measure nothing.
     key_sizes

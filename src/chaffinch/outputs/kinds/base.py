@@ -180,6 +180,10 @@ class OutputSpec(PartialSpec):
         """Return why no records can have its numbers, where that is plain; None otherwise."""
         return None
 
+    def other_reading(self, sample: Sample) -> str:
+        """Return what its numbers mean that these records do not give as it says, where they give them in another reading, and what to write; else nothing."""
+        return ""
+
     def pair_contradiction(self, other: OutputSpec, frame: Frame) -> str | None:
         """Return why it and another output cannot both hold, where that is plain; None otherwise."""
         return None

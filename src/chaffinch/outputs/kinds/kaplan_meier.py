@@ -34,7 +34,8 @@ class KaplanMeierSpec(Counted):
     """A Kaplan-Meier table, for all records or for groups (one list of numbers for each).
 
     At each time: how many records have that time or a later one, how many have the event at that very time, and the product of
-    1 - events / at risk over all times up to it. `complete`: there are no events at other times.
+    1 - events / at risk over all times up to it. `complete`: there are no events at other times. `events_counted = "since"`: events are those after
+    the time before, up to and including this one, as R prints them where times are asked for (`summary(fit, times = ...)`); before the first, all.
     """
 
     NUMBERS: ClassVar[tuple[str, ...]] = ("at_risk", "events", "survival")
@@ -50,6 +51,7 @@ class KaplanMeierSpec(Counted):
     events: list[Any] | None = None
     survival: list[Any] | None = None
     complete: bool = True
+    events_counted: Literal["at", "since"] = "at"
     by: list[str] = Key(default_factory=list)
     groups: dict[str, Any] = Key(default_factory=dict)
 
@@ -124,11 +126,16 @@ class KaplanMeierSpec(Counted):
     def _events(self, group: GroupOfRecords, times: Floats, yes: Step, printed: list[Any]) -> Output:
         rows = group.frame.rows
         lo, hi = (bound.tolist() for bound in self.bounds(printed, rows))
-        of = np.full(len(group.values), len(times), dtype=np.int64)
-        for k, t in enumerate(times):
-            of[group.values == t] = k
-        other = 0 if self.complete else rows
+        of = self._event_times(group.values, times)
+        of = np.where(of < 0, len(times), of)
+        other = 0 if self.complete and self.events_counted == "at" else rows
         return self._cut(group, f"{group.name}events", of, [*lo, 0], [*hi, other], yes)
+
+    def _event_times(self, values: Floats, times: Floats) -> NDArray[np.int64]:
+        """Of each value of the time, at which of the published times an event is counted; -1 for none."""
+        of = np.searchsorted(times, values, side="left")
+        counted = of < len(times) if self.events_counted == "since" else np.isin(values, times)
+        return np.where(counted, of, -1).astype(np.int64)
 
     def _survival(self, group: GroupOfRecords, times: Floats, yes: Step, printed: list[Any]) -> list[Output]:
         intervals: dict[int, Interval] = {
@@ -197,7 +204,9 @@ class KaplanMeierSpec(Counted):
             left = np.append(1.0, np.cumprod(1.0 - died / np.maximum(risk[:-1], 1)))
             sizes.append(len(rows))
             numbers["at_risk"] += risk[at].tolist()
-            numbers["events"] += np.where(after > at, np.append(died, 0)[at], 0).tolist()
+            before = np.concatenate([[0], after[:-1]]) if self.events_counted == "since" else at
+            until = np.append(0, np.cumsum(died))
+            numbers["events"] += (until[after] - until[before]).tolist()
             numbers["survival"] += left[after].tolist()
         return sizes, numbers
 
@@ -231,6 +240,14 @@ class KaplanMeierSpec(Counted):
                     unit = 0.5 / math.sqrt(max(sizes[k // width], 1))
                     yield Number(names[k], *self.printed(printed[k], "survival"), estimates[key][k], unit)
 
+    def other_reading(self, sample: Sample) -> str:
+        """Return that events are those since the time before, where these records give them so and not at the very times."""
+        other = self.changed(events_counted="since" if self.events_counted == "at" else "at")
+        if self.events is None or not all(number.within() for number in other.recomputed(sample)):
+            return ""
+        meaning = "since the time before, as R prints them" if self.events_counted == "at" else "at the very times"
+        return f'Its events are those {meaning}. Say so: events_counted = "{other.events_counted}".'
+
     def contradiction(self, frame: Frame) -> str | None:
         """Return whether survival rises."""
         for curve in self.lists("survival", frame) or []:
@@ -248,8 +265,9 @@ class KaplanMeierSpec(Counted):
         between = Crossing((*cells.steps, (time, group.astype(np.int64))), (*cells.names, names))
         tallies = [tallier.tally("times", between, quantities=[COUNT] if self.publishes("at_risk") else [])]
         if self.publishes("events"):
-            at = np.where(np.isin(values, times), group, -1).astype(np.int64)
-            events = Crossing((*cells.steps, (time, at), self._happened(fields)), (*cells.names, names, ("",)))
+            called = tuple(f"up to {t:g}" for t in times) if self.events_counted == "since" else names
+            at = self._event_times(values, times)
+            events = Crossing((*cells.steps, (time, at), self._happened(fields)), (*cells.names, called, ("",)))
             tallies.append(tallier.counts("events", events, None))
         return [*tallies, *tallier.n()]
 

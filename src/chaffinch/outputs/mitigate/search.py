@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 
 from ..._base.progress import Progress, silent
 from ..._base.seeds import Seed
-from ..check.assess import check_recipes, codes_of_records
+from ..check.assess import check_recipes, codes_of_records, columns_of_data
 from ..check.mitigation import AssessedPlan, Loss, MitigationOption, MitigationPlan, MitigationStep
 from ..check.output_set import OutputSet
 from ..check.result import CheckResult
@@ -117,7 +117,7 @@ def find_mitigations(
     """Return what to change of outputs that a check held back, so that they pass, and the check of the changed ones; `result` is the first check, the rest
     what it was made of. The check is None where nothing was changed, or nothing is left."""
     policy = policy or Policy()
-    outputs = OutputSet.of(recipes, released, settings, settings.least_shown(policy))
+    outputs = OutputSet.of(recipes, released, settings, settings.least_shown(policy), known=columns_of_data(data))
     codes = codes_of_records(outputs.recipes.fields, data, recipes.fields)
     fields = outputs.recipes.fields.counted(codes)
     every = replace(outputs.recipes, fields=fields)
@@ -141,7 +141,7 @@ def find_mitigations(
         if not state.current or not state.taken:
             return None
         left = Outputs(fields, tuple(state.current.values()))
-        asked = _still_asked(left, released, settings)
+        asked, _ = OutputSet.of(left, released, settings, settings.least_shown(policy), known=columns_of_data(data)).attackable(settings)
         still = {name: why for name, why in (uncertain or {}).items() if name in state.current}
         return check_recipes(left, data, asked, released=released, policy=policy, uncertain=still, seed=seed, workers=workers, progress=progress)
 
@@ -254,23 +254,6 @@ def _together(state: _State, output: OutputSpec, before: int) -> list[_Found]:
 
 def _excess(result: CheckResult) -> bool:
     return result.verdict.word == "excess found"
-
-
-def _still_asked(outputs: Outputs, released: Outputs | None, settings: CheckSettings) -> CheckSettings:
-    """The settings, without keys and sensitive attributes that no output is about any more; rules alone where none are left."""
-    from ..document import named_columns
-
-    if settings.rules_only:
-        return settings
-    every = outputs if released is None else released.including(outputs)
-    seen = set(named_columns([one.to_dict() for one in every.outputs], every.fields.names))
-    keys, sensitive = ([name for name in some if name in seen] for some in (settings.keys, settings.sensitive))
-    sizes = settings.key_sizes
-    if not keys or not sensitive:
-        return replace(settings, keys=(), sensitive=(), rules_only=True, key_sizes=None)
-    if sizes is not None:
-        sizes = min(sizes[0], len(keys)), min(sizes[1], len(keys))
-    return replace(settings, keys=keys, sensitive=sensitive, key_sizes=sizes)
 
 
 def _done(state: _State) -> str:

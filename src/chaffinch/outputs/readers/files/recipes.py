@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -9,6 +10,7 @@ from typing import Any
 from ...._base.errors import InputError
 from ...._base.masking import THRESHOLD
 from ...document import Outputs, recipes_of
+from ...entries import named_columns
 from ...fields import Field
 from ...records import TableCoder, fields_of_table
 from ...rules import Policy
@@ -40,6 +42,9 @@ def recipes_of_files(
     if files.printed:
         files = without_records(files, RecordLookup(coder.table.to_arrow(), threshold=policy.threshold))
     words = {*names, *(word for one in files.found for word in one.facts.variables)}
+    for one in files.found:
+        with contextlib.suppress(InputError):  # a filter that cannot be read is a fault of its own output
+            words |= set(named_columns([{"kind": one.facts.kind, "where": getattr(one.facts, "where", None)}], coder.table.columns))
     wanted = [name for name in coder.table.columns if name in words]
     fields = fields_of_table(coder, wanted or coder.table.columns[:1], declared=declared, threshold=threshold)
     entries: list[dict[str, Any]] = []
