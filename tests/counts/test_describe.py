@@ -33,3 +33,14 @@ def test_counts_below_the_threshold_and_their_levels_do_not_show(counter, thresh
 
 def test_ten_is_the_threshold_unless_one_is_given(counter):
     assert describe(counter) == describe(counter, threshold=10)
+
+
+@pytest.mark.parametrize("absent", [1629, 1628, 1625, 1620, 815, 0])
+def test_no_rounded_count_is_above_the_rows(absent):
+    table = pa.table({"a": [None] * absent + ["x"] * (1629 - absent), "b": ["one"] * 1629})
+    found = describe(chaffinch.read(table, rare="keep"))
+    a, b = found.columns
+    for count in (a.missing, *(n for _, n in (*a.common, *b.common)), *b.cells):
+        assert isinstance(count, str) or count <= found.n_rows == 1629
+    assert (a.missing == 1629) is (absent == 1629)  # all of them, and only then
+    assert dict(b.common)["one"] == 1629

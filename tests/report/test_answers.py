@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
 import pyarrow as pa
@@ -13,7 +14,7 @@ from chaffinch.privacy.ledger import Ledger
 from chaffinch.privacy.relation import Unit
 from chaffinch.report.answers import gives_away, good_for, headline_of, not_tested
 from chaffinch.report.decision import decision_of
-from chaffinch.report.page import report_of
+from chaffinch.report.page import render, report_of
 from chaffinch.report.promise import TEST_ONLY
 from chaffinch.risk.attribution.attack import Attack
 from chaffinch.risk.attribution.result import AttackedTable, CrossFit, RiskAbout, RiskResult
@@ -187,3 +188,18 @@ def test_promises_are_told_and_seeds_void_them(study_of):
     assert (state, words) == ("no", "test only: none")
     kept = third(study, network(**account(test_only=False), kept=["a"]))
     assert (kept[0].startswith("NO PROMISE FOR THIS TABLE"), kept[1]) == (True, "no")
+
+
+def test_an_excess_that_no_rates_can_have_is_not_called_detectable(risk_of):
+    """Two rates differ by 1 at most: with so few people that 1.5 would be needed nothing is detectable, and the page says that."""
+    risk = risk_of(extras=False)
+    for attack in risk["attacks"]:
+        attack["detectable"] = 1.5
+    report = report_of(title="", risk=risk)
+    part = gives_away(report)
+    assert part.word == "no excess found"
+    assert part.notes[0] == "That is no proof of none: with so few people this attack finds no excess of any size four times out of five."
+    assert "detectable excess" not in [figure.name for figure in part.figures]
+    page = render(report)
+    assert "none of any size" in page
+    assert "1.5" not in re.sub(r"<style>.*?</style>|<svg.*?</svg>", "", page, flags=re.DOTALL)

@@ -238,12 +238,13 @@ def test_attacks_of_two_reports_are_compared(risk_of):
     assert (by_name["cap"].safer, by_name["cap"].difference) == ("B", pytest.approx(-0.3))
     assert by_name["rf"].safer == "cannot be told apart"
     assert (by_name["tcap"].safer, by_name["tcap"].why) == (None, "other convention")
-    assert {"1 attacks are in A only.", "1 attacks are in B only."} <= set(found.notes)
+    assert {"1 attack is in A only.", "1 attack is in B only."} <= set(found.notes)
     told = found.to_dict()
     assert json.loads(json.dumps(told, allow_nan=False)) == told
-    assert "attacks that differ most" in found.to_text()
+    assert "attacks and tests" in found.to_text()
     parts = Parts(found.to_html())
-    assert "Of 3 attacks in both: 1 safer in B, 1 cannot be told apart, 1 not comparable." in parts.said()
+    for side in "AB":
+        assert f"{side}: of 3 attacks and tests in both, no excess found by 3." in parts.said()
     second["about"]["settings"]["missing"] = "wildcard"
     assert {row.why for row in compare(first, second).attacks} == {"other settings", "other convention"}
 

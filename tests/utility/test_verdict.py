@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import ClassVar
 
 import pytest
@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from chaffinch.stats.result import Result
 from chaffinch.utility import METRICS, References, UtilityResult
 from chaffinch.utility.learning import Learning, LearningRow
-from chaffinch.utility.verdict import VerdictRow, rules, verdict_row
+from chaffinch.utility.verdict import VerdictRow, ladder, rules, verdict_row, way_between
 
 LOWER, HIGHER = "lower is better", "higher is better"
 
@@ -211,3 +211,15 @@ def test_the_best_is_the_holdout_then_the_original_drawn_again_then_identical_ta
         row = row_of("mu", 0.5, **known)
         assert row.kept == pytest.approx(kept)
         assert row.best == best
+
+
+def test_an_interval_beyond_the_end_of_the_scale_is_no_point():
+    """Both ends nearer to the original than a fresh sample is: the share is held to 1, and its interval says that it lies beyond."""
+    row = VerdictRow(id="tvd_2", measure="TVD", value=0.01, interval=(0.005, 0.015), marginals=0.5, best=0.02, kept=1.0, word="close")
+    ((_, dot),) = ladder([row])
+    assert (dot.value, dot.low) == (1.0, 1.0)
+    assert dot.high == pytest.approx((0.5 - 0.005) / 0.48)
+    assert way_between(dot.low, dot.high).replace("\xa0", " ") == "100 % or more"
+    ((_, bare),) = ladder([replace(row, interval=None)])
+    assert (bare.low, bare.high) == (None, None)
+    assert way_between(bare.low, bare.high) == "–"

@@ -16,22 +16,28 @@ HIDDEN = "…"
 """What stands in a message for a value that fewer than `THRESHOLD` records share, or that is not known to be shared by so many."""
 
 
-def masked_count(count: int | float, threshold: int = THRESHOLD, *, times: int = 1) -> int | str:
+def masked_count(count: int | float, threshold: int = THRESHOLD, *, times: int = 1, total: int | None = None) -> int | str:
     """Return a count for showing: 0 as it is, small ones as the word "<10", others rounded to multiples of the threshold.
 
     Rounding keeps a hidden count from being found by subtracting the shown ones from their total. Where one record may be
-    counted several `times`, so many times the threshold is small.
+    counted several `times`, so many times the threshold is small. Where the `total` is shown as it is, no rounded count is above it, and a count that is all of it is
+    that total.
 
     Examples
     --------
     >>> masked_count(0), masked_count(3), masked_count(1234), masked_count(27, 20), masked_count(27, times=3)
     (0, '<10', 1230, 20, '<30')
+    >>> masked_count(1629, total=1629), masked_count(1627, total=1629), masked_count(1627)
+    (1629, 1620, 1630)
     """
     if count <= 0:
         return 0
     if count < threshold * times:
         return f"<{threshold * times}"
-    return int(round(count / threshold) * threshold)
+    if total is not None and count >= total:
+        return total
+    rounded = int(round(count / threshold) * threshold)
+    return rounded if total is None else min(rounded, total // threshold * threshold)
 
 
 def unknown_level(

@@ -6,7 +6,7 @@ import unicodedata
 from functools import lru_cache
 from typing import Any
 
-__all__ = ["NONE", "between", "count_noun", "fixed", "is_number", "number", "percent", "shown", "signed", "size_words", "width_of"]
+__all__ = ["NONE", "between", "count_noun", "detectable_words", "fixed", "is_number", "number", "percent", "shown", "signed", "size_words", "width_of"]
 
 NONE = "–"
 MOST = 60
@@ -78,14 +78,17 @@ def percent(value: Any) -> str:
 
     Examples
     --------
-    >>> [percent(share).replace("\\xa0", " ") for share in (0.0314, 0.5, 0.00004, 0, 1)]
-    ['3.1 %', '50 %', 'less than 0.1 %', '0 %', '100 %']
+    >>> [percent(share).replace("\\xa0", " ") for share in (0.0314, 0.5, 0.00004, 0, 1, 0.9998, -0.02)]
+    ['3.1 %', '50 %', 'less than 0.1 %', '0 %', '100 %', 'more than 99.9 %', '−2 %']
     """
     if not is_number(value):
         return number(value)
     if 0 < value < 0.001:
         return "less than 0.1\xa0%"
-    return f"{100 * value:.1f}".removesuffix(".0") + "\xa0%"
+    if 0.999 < value < 1 and f"{100 * value:.1f}" == "100.0":
+        return "more than 99.9\xa0%"
+    text = f"{abs(100 * value):.1f}".removesuffix(".0")
+    return ("−" if value < 0 and text != "0" else "") + f"{text}\xa0%"
 
 
 def between(interval: Any) -> str:
@@ -99,6 +102,19 @@ def between(interval: Any) -> str:
     if not isinstance(interval, list | tuple) or len(interval) != 2 or not all(map(is_number, interval)):
         return NONE
     return f"{number(interval[0])} to {number(interval[1])}"
+
+
+def detectable_words(value: Any) -> str:
+    """Return the smallest excess of a rate that is found four times out of five: in words where no excess is large enough, since rates differ by 1 at most.
+
+    Examples
+    --------
+    >>> detectable_words(0.0123), detectable_words(1.5), detectable_words(float("inf")), detectable_words(None)
+    ('0.0123', 'none of any size', 'none of any size', 'not known')
+    """
+    if value is None or value != value:
+        return "not known"
+    return "none of any size" if value > 1 else number(value)
 
 
 def count_noun(n: int, noun: str, nouns: str = "") -> str:

@@ -93,11 +93,11 @@ def describe(counter: Counter | Any, *, notes: tuple[str, ...] = (), threshold: 
     counter = counter if hasattr(counter, "marginals") else MemoryCounter(open_table(counter))
     names = counter.schema.names
     marginals = dict(zip(names, counter.marginals([(name,) for name in names]), strict=True))
-    columns = tuple(_column(column, marginals.get(column.name), threshold) for column in counter.schema)
+    columns = tuple(_column(column, marginals.get(column.name), threshold, counter.n_rows) for column in counter.schema)
     return Description(counter.n_rows, columns, notes, threshold)
 
 
-def _column(column: Column, marginal: Marginal | None, threshold: int) -> ColumnDescription:
+def _column(column: Column, marginal: Marginal | None, threshold: int, n_rows: int) -> ColumnDescription:
     kind, codec = column.kind, column.codec
     if marginal is None or codec is None:
         return ColumnDescription(column.name, kind, column.role, column.type, None, "", (), column.reason)
@@ -107,9 +107,9 @@ def _column(column: Column, marginal: Marginal | None, threshold: int) -> Column
     if not isinstance(codec, Categories):
         shown = [code for code in shown if code in set(codec.atom_codes.tolist())]
     level_names = level_labels(column)
-    common = tuple((level_names[code], masked_count(values[code], threshold)) for code in shown[:MOST_COMMON])
-    missing = masked_count(counts[codec.n_values :].sum(), threshold)
-    bars = tuple(masked_count(count, threshold) for count in (_largest(values) if isinstance(codec, Categories) else _spread(values, codec)))
+    common = tuple((level_names[code], masked_count(values[code], threshold, total=n_rows)) for code in shown[:MOST_COMMON])
+    missing = masked_count(counts[codec.n_values :].sum(), threshold, total=n_rows)
+    bars = tuple(masked_count(count, threshold, total=n_rows) for count in (_largest(values) if isinstance(codec, Categories) else _spread(values, codec)))
     return ColumnDescription(column.name, kind, column.role, column.type, codec.size, missing, common, column.reason, bars)
 
 

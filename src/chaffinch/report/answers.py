@@ -127,7 +127,7 @@ def gives_away(report: ReportResult) -> DecisionPart:
         for side, words in names.items()
         if (value := getattr(lead, side)) is not None
     ]
-    figures += [DecisionFigure("detectable excess", lead.detectable)] if lead.detectable is not None else []
+    figures += [DecisionFigure("detectable excess", lead.detectable)] if lead.detectable is not None and lead.detectable <= 1 else []
     scale = ("right for nobody", "right for everybody") if lead.share else ("", "")
     return DecisionPart(
         question=GIVES_AWAY, sentence=_sentence(lead), word=lead.word, figures=tuple(figures), notes=tuple(notes), scale=scale,
@@ -166,6 +166,8 @@ def _power(lead: Headline) -> list[str]:
     if lead.word == FOUND:
         parts = ((lead.found_attacks, lead.attacks, "attacks on columns"), (lead.found_tests, lead.tests, "tests of whole records"))
         return [f"An excess was found by {' and '.join(f'{some} of {many} {what}' for some, many, what in parts if many)}."]
+    if lead.word == NONE_FOUND and lead.detectable is not None and lead.detectable > 1:
+        return [f"That is no proof of none: with so few people this {'attack' if lead.attribute else 'test'} finds no excess of any size four times out of five."]
     if lead.word == NONE_FOUND and lead.detectable is not None:
         return [f"That is no proof of none: by this {'attack' if lead.attribute else 'test'} an excess of {number(lead.detectable)} is found four times out of five, a smaller one may go unseen."]
     return []

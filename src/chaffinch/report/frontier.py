@@ -9,7 +9,7 @@ from markupsafe import Markup
 
 from .._base.html import Leaving
 from .._base.svg import GREY, INK, Axis, PointLabels, cut, mark, picture, text
-from .._base.words import NONE, between, number, percent, shown
+from .._base.words import NONE, between, detectable_words, number, percent, shown
 from ..stats.intervals import LimitState
 from .curves import Curve, Point, curves, frame
 from .frontier_result import Evaluation, FrontierResult, RiskFigure, SettingCurve, WorthFigure
@@ -73,7 +73,7 @@ def _answers(result: FrontierResult) -> Iterator[PageAnswer]:
     state = {"shown to keep": "shown to be kept", "undecided": "undecided", "exceeds": "exceeded"}.get(last.word, last.word)
     limit = f" The limit, {choice.limits.words}, is {state} there." if choice.limits else ""
     seen = unseen.risk.detectable
-    power = () if seen is None else (f"What would have been seen there in four of five tries: an excess of {number(seen[0])} by the most precise attack, {number(seen[1])} by the least.",)
+    power = () if seen is None else (f"What would have been seen there in four of five tries: an excess of {detectable_words(seen[0])} by the most precise attack, {detectable_words(seen[1])} by the least.",)
     yield PageAnswer(
         "What does it give away?",
         f"The largest excess of any attack is {_estimate(unseen)} on {unseen.people:,} people the search never saw, and {_estimate(search)} on the {search.people:,} it was chosen on.{limit}",

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 from .._base.svg import bars
-from .._base.words import fixed, number, percent, shown, signed
+from .._base.words import detectable_words, fixed, number, percent, shown, signed
 from ..risk.attribution.attack import Attack
 from ..risk.attribution.exposure import Funnel, RiskSpread
 from ..risk.attribution.ladder import ladder_plot, sides_of
@@ -38,7 +38,7 @@ def attacks_table(caption: str, attacks: Sequence[Attack], *, keys: bool, sensit
             Cell(_title(a), f"on {shown(a.sensitive, 40)}" if sensitive else ""),
             *([keys_words(a.keys, most=8)] if keys else []), with_interval(fixed(a.value), a.interval),
             *(fixed(getattr(a, side)) for side in used), with_interval(signed(a.excess), a.excess_interval),
-            number(a.p_family), number(a.detectable), Cell(_count(a.n_matched), f"of {_count(a.n_records)}"),
+            number(a.p_family), detectable_words(a.detectable) if a.detectable is not None else number(None), Cell(_count(a.n_matched), f"of {_count(a.n_records)}"),
         )
         for a in attacks
     )  # fmt: skip

@@ -12,7 +12,7 @@ from .._base.svg import GREY, INK, SERIES, Axis, PointLabels, cut, mark, picture
 from .._base.words import number, percent, shown
 from ..risk.attribution.attack import Attack
 from ..risk.attribution.verdict import keys_words, worse
-from ..utility.verdict import VerdictRow, ladder
+from ..utility.verdict import VerdictRow, ladder, way_between
 from .answers import HEADLINES, SHORT
 from .naming import letter
 from .result import ReportResult
@@ -114,7 +114,7 @@ def tradeoff_figure(
     best = "a fresh sample" if worth.holdout is not None else "the best that can be had"
     caption = f"How often {attack} is right, by how far {kept} go from independent columns to {best}"
     rows = tuple(
-        (shown(point.name, 60), percent(point.worth), _ends(point.worth_interval), percent(point.risk), _ends(point.risk_interval)) for point in points
+        (shown(point.name, 60), percent(point.worth), way_between(*point.worth_interval) if point.worth_interval else "", percent(point.risk), _ends(point.risk_interval)) for point in points
     )  # fmt: skip
     table = PageTable(caption, ("Table", "Worth", "95 % interval", "Attack right for", "95 % interval"), rows, frozenset({1, 2, 3, 4}))
     return Figure(id, caption, (_drawn(f"{id}-plot", caption, points, lines, kept),), table)

@@ -6,14 +6,14 @@ from collections.abc import Iterator, Sequence
 
 from .._base.masking import THRESHOLD
 from .._base.svg import bars
-from .._base.words import NONE, between, fixed, number, percent, shown, signed
+from .._base.words import between, fixed, number, percent, shown, signed
 from ..stats.result import Result
 from ..utility.association import Association
 from ..utility.impossible import ImpossiblePairs
 from ..utility.jensen_shannon import JensenShannon
 from ..utility.result import UtilityResult
 from ..utility.tvd import MarginalDistance
-from ..utility.verdict import LADDER, NOT_APPLICABLE, WORDS, VerdictRow, ladder, ladder_plot
+from ..utility.verdict import LADDER, NOT_APPLICABLE, WORDS, VerdictRow, ladder, ladder_plot, way_between
 from .columns import columns_figure
 from .heatmap import MOST_COLUMNS, NUMBERED, Matrices, heat_maps
 from .pairs import pairs_figure
@@ -100,7 +100,7 @@ def _ladder(rows: Sequence[VerdictRow]) -> Iterator[Figure]:
     steps = ladder(rows)
     if steps:
         cells = tuple(
-            (row.measure, percent(dot.value), f"{percent(dot.low)} to {percent(dot.high)}" if row.interval else NONE, row.word)
+            (row.measure, percent(dot.value), way_between(dot.low, dot.high), row.word)
             for row, dot in steps
         )  # fmt: skip
         table = PageTable(LADDER, ("Measure", "Share of the way", "95 % interval", "Word"), cells, frozenset({1, 2}))

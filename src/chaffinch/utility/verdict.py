@@ -22,7 +22,7 @@ from markupsafe import Markup
 
 from .._base.plain import from_plain, to_plain
 from .._base.svg import Dot, dots
-from .._base.words import number
+from .._base.words import NONE, number, percent
 from ..stats.result import Result
 from .metric import GROUPS, METRICS, Metric, References
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from .result import UtilityResult
 
 __all__ = [
-    "NOT_APPLICABLE", "WORDS", "VerdictRow", "kept_share", "ladder", "ladder_plot", "metrics_of", "rules", "verdict", "verdict_row",
+    "NOT_APPLICABLE", "WORDS", "VerdictRow", "kept_share", "ladder", "ladder_plot", "metrics_of", "rules", "verdict", "verdict_row", "way_between",
 ]  # fmt: skip
 
 WORDS = ("close", "fair", "weak", "lost")
@@ -189,9 +189,28 @@ def ladder(rows: Sequence[VerdictRow]) -> list[tuple[VerdictRow, Dot]]:
         if row.kept is None or row.value is None or row.marginals is None or row.best is None:
             continue
         shares = [(row.marginals - end) / (row.marginals - row.best) for end in row.interval or ()]
-        ends: list[float | None] = [*sorted(min(max(share, 0.0), 1.0) for share in shares)]
+        # The share itself is held to 0 and 1. Its interval is not, or one beyond an end would be a point.
+        ends: list[float | None] = [min(*shares, row.kept), max(*shares, row.kept)] if shares else []
         steps.append((row, Dot("synthetic table", row.kept, *ends)))
     return steps
+
+
+def way_between(low: float | None, high: float | None) -> str:
+    """Return an interval of a share of the way in words; it may lie beyond the ends, where shares are held to 0 and 1.
+
+    Examples
+    --------
+    >>> [way_between(*ends).replace("\\xa0", " ") for ends in ((0.9, 0.95), (0.97, 1.1), (1.0, 1.2), (-0.2, 0.0), (-0.1, 1.1))]
+    ['90 % to 95 %', '97 % to 100 % or more', '100 % or more', '0 % or less', '0 % or less to 100 % or more']
+    >>> way_between(None, None)
+    '–'
+    """
+    if low is None or high is None:
+        return NONE
+    ends = [f"{percent(min(max(end, 0.0), 1.0))}{' or more' * (end > 1)}{' or less' * (end < 0)}" for end in (low, high)]
+    if low >= 1:
+        return ends[1]
+    return ends[0] if high <= 0 else " to ".join(ends)
 
 
 def ladder_plot(key: str, steps: Sequence[tuple[VerdictRow, Dot]]) -> Markup:

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import html
 import json
+import re
 import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+import pytest
 
 import chaffinch
 from chaffinch.table.schema_file import schema_from_toml
+from chaffinch.web.decisions import Checker, put_down
 from chaffinch.web.project import write_json
 
 from ..conftest import Visitor
@@ -89,3 +93,30 @@ def test_how_far_it_is_comes_as_a_fragment(opened: Visitor) -> None:
     assert 'value="0.25"' in text
     assert "<html" not in text
     (folder / "begun.json").unlink()
+
+
+@pytest.mark.parametrize(
+    ("verdicts", "code", "words"),
+    [
+        (["pass", "pass"], 0, "done: of 2 outputs 2 passed"), (["not assessed"], 1, "done: of 1 output 1 not assessed"),
+        (["fail", "review", "pass"], 1, "done: of 3 outputs 1 to be held back, 1 to be looked at, 1 passed"), ([], 0, "done, without an output to check"),
+        (None, 1, "done, and not passed"),
+    ],
+)  # fmt: skip
+def test_a_check_stands_by_its_verdicts_and_nobody_decided_it(opened: Visitor, verdicts: Any, code: int, words: str) -> None:
+    """Exit code 1 of a check says neither that a limit was set nor that anybody refused it."""
+    (folder := opened.project.path("runs", "0001")).mkdir()
+    (folder / "out").mkdir()
+    write_json(folder / "job.json", {"words": ["check", "outputs.toml"]})
+    write_json(folder / "ended.json", {"code": code, "said": "", "time": 1.0})
+    if verdicts is not None:
+        write_json(folder / "out" / "check.json", {"summary": [{"output": "t", "verdict": verdict} for verdict in verdicts]})
+    runs, decide = opened.get("/runs"), opened.get("/decide")
+    assert f"Check 1: {words}" in runs
+    assert f"Check 1</a>: {words}; not decided" in decide
+    for wrong in ("refused", "above the limit"):
+        assert wrong not in re.sub(r"<[^>]+>", " ", runs)
+        assert wrong not in re.sub(r"<[^>]+>", " ", decide)
+    (opened.project.path("decisions", "0001")).mkdir()
+    put_down(opened.project.path("decisions", "0001"), "rejected", run=1, reason="x", checkers=[Checker.now("Ann")], waiting=False, about={})
+    assert f"{words}; rejected by Ann" in opened.get("/decide")

@@ -49,7 +49,7 @@ def test_the_most_useful_that_qualifies_is_confirmed() -> None:
     assert choice.allowed
     assert people.asked == [10]
     assert "On the 100 people it never saw the largest excess is 0.06" in choice.sentence
-    assert "would have been seen there in four of five tries" in choice.sentence
+    assert "Detectable there in four of five tries: an excess of" in choice.sentence
 
 
 def test_a_broken_one_gives_way_to_a_safer_one_that_must_qualify_there() -> None:

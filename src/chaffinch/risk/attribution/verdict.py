@@ -7,7 +7,7 @@ from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
 
 from ..._base.plain import from_plain, to_plain
-from ..._base.words import number, percent, shown, signed
+from ..._base.words import detectable_words, number, percent, shown, signed
 from ...stats.family import Family
 from ...stats.intervals import LimitState, limit_state
 from ..memorisation.finding import MemorisationFinding
@@ -142,7 +142,7 @@ def _family_row(
 ) -> RiskVerdictRow:
     every = [*(attack.detectable for attack in attacks), *(test.detectable for test in tests)]
     sizes = [size for size in every if size is not None]
-    low, high = (number(end(sizes)) if sizes else "" for end in (min, max))
+    low, high = (detectable_words(end(sizes)) if sizes else "" for end in (min, max))
     detectable = max(sizes, default=None)
     word, words = _judged(family.p_value, family.lower_bound, detectable, holdout=holdout)
     if word == NONE_FOUND and sizes:
@@ -213,9 +213,10 @@ class LimitVerdict:
         )  # fmt: skip
         parts = [f"UNDECIDED: {limit} is neither shown to hold nor shown to be exceeded.", f"The largest excess of {many} {where}."]
         if self.detectable is not None:
-            first, last = map(number, self.detectable)
+            first, last = map(detectable_words, self.detectable)
             size = first if first == last else f"{first} (the most precise) to {last} (the least precise)"
-            parts.append(f"An excess of {size} is detected with 80 % power.")
+            nothing = min(self.detectable) > 1  # rates differ by 1 at most
+            parts.append("No excess of any size is detected with 80 % power." if nothing else f"An excess of {size} is detected with 80 % power.")
         return " ".join((*parts, *self.reasons))
 
     def to_dict(self) -> dict[str, Any]:
@@ -346,7 +347,7 @@ def _judged(p: float | None, lower: float | None, detectable: float | None, *, h
     if (p is not None and p <= ALPHA) or (lower is not None and lower > 0):
         return FOUND, FOUND
     if p is not None:
-        return NONE_FOUND, f"{NONE_FOUND} (detectable: {UNKNOWN if detectable is None else number(detectable)})"
+        return NONE_FOUND, f"{NONE_FOUND} (detectable: {detectable_words(detectable)})"
     return UNKNOWN, f"{UNKNOWN}: {'no excess could be stated' if holdout else 'no holdout'}"
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -10,10 +11,11 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from ..._base.errors import ChaffinchError, InputError
-from ..decisions import Checker, approve, other_name, put_down, read_records, record_in
+from ..decisions import Checker, DecisionRecord, approve, other_name, put_down, read_records, record_in
 from ..jobs import Job
 from ..page import Page, form_of, go
 from .result import finished, report_of_run
+from .running import state_words
 
 if TYPE_CHECKING:
     from ...risk.attribution.verdict import LimitVerdict
@@ -31,12 +33,19 @@ def _shown(page: Page, chosen: int | None = None, alert: str = "", form: dict[st
     done = finished(page)
     job = next((one for one in done if one.number == chosen), done[0] if done else None)
     answers: Any = () if job is None else report_of_run(job).get("decision", {}).get("answers", ())
+    records = read_records(page.project.path("decisions"))
     context = {
-        "done": [one.number for one in done], "job": job, "answers": answers, "records": read_records(page.project.path("decisions")),
-        "second": page.choices.second, "form": {"word": "", "reason": "", "name": "", **(form or {})}, "checks": [one for one in reversed(page.queue.jobs()) if one.kind == "check"],
+        "done": [one.number for one in done], "job": job, "answers": answers, "records": records,
+        "second": page.choices.second, "form": {"word": "", "reason": "", "name": "", **(form or {})}, "checks": [_check_line(one, records) for one in reversed(page.queue.jobs()) if one.kind == "check"],
         "limit": _limit(job), "folder": page.project.path("decisions"),
     }  # fmt: skip
     return page.show("decide.html.j2", step="decide", alert=alert, status=400 if alert else 200, context=context)
+
+
+def _check_line(job: Job, records: Sequence[DecisionRecord]) -> tuple[int, str]:
+    """The number of a check, how it stands, and what was decided of it: an exit code decides nothing."""
+    decided = next((f"{one.word} by {', '.join(checker.name for checker in one.checkers)}" for one in records if one.run == job.number), "not decided")
+    return job.number, f"{state_words(job)}; {decided}" if job.state in ("done", "refused") else state_words(job)
 
 
 def _policy(job: Job | None) -> dict[str, Any]:

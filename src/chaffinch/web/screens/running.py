@@ -10,20 +10,36 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 
 from ..._base.errors import ChaffinchError, InputError
+from ..._base.words import count_noun
 from ..commands import check_words, release_words
 from ..jobs import Job, number_of
 from ..page import Page, form_of, go
-from ..project import ProjectChoices, ProjectFolder
+from ..project import ProjectChoices, ProjectFolder, read_json
 from ..roles import roles_of
 from .promise import balance
 
-__all__ = ["RunRow", "again", "live", "rows_of", "show", "start", "stop"]
+__all__ = ["RunRow", "again", "live", "rows_of", "show", "start", "state_words", "stop"]
 
 WORDS = {
     "waiting": "waits", "running": "runs", "done": "done", "refused": "done, and above the limit", "failed": "failed", "stopped": "stopped",
     "lost": "ended without a word",
 }  # fmt: skip
-"""How a run stands, in words."""
+"""How a run stands, in words; of a check that came to an end its verdicts do."""
+VERDICTS = {"fail": "to be held back", "not assessed": "not assessed", "review": "to be looked at", "pass": "passed"}
+"""What the verdicts on outputs are called after their number."""
+
+
+def state_words(job: Job) -> str:
+    """Return how a run stands: a check that came to an end by the verdicts on its outputs, since its exit code does not tell them apart."""
+    state = job.state
+    if job.kind != "check" or state not in ("done", "refused"):
+        return WORDS[state]
+    summary = (read_json(job.written / "check.json") or {}).get("summary") or ()
+    verdicts = [str(row.get("verdict", "")) for row in summary if isinstance(row, dict)]
+    if not verdicts:
+        return "done, without an output to check" if state == "done" else "done, and not passed"
+    told = [f"{verdicts.count(word)} {words}" for word, words in VERDICTS.items() if word in verdicts]
+    return f"done: of {count_noun(len(verdicts), 'output')} {', '.join(told)}"
 
 
 @dataclass(frozen=True)
@@ -52,7 +68,7 @@ def _row(page: Page, job: Job) -> RunRow:
     left = progress.get("left")
     said = job.said.strip().removeprefix("Error: ") if state in ("failed", "lost") else ""
     return RunRow(
-        job.number, state, WORDS[state], str(progress.get("doing", "")), number_of(progress.get("share"), -1),
+        job.number, state, state_words(job), str(progress.get("doing", "")), number_of(progress.get("share"), -1),
         f"about {left:.0f} s left of this" if isinstance(left, int | float) else f"{number_of(progress.get('seconds')):.0f} s so far", said[-2000:],
         asked, job.kind,
     )  # fmt: skip

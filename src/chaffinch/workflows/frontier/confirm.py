@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 
 from ..._base.errors import InputError
 from ..._base.progress import Progress, silent
-from ..._base.words import number, percent
+from ..._base.words import detectable_words, number, percent
 from ...report.candidate import CandidateSettings
 from ...report.frontier_result import Confirmation, Evaluation, FrontierChoice
 from ...report.frontier_rules import ATTEMPTS, Limits, no_candidate, passes, ranked, verdict_of
@@ -119,7 +119,7 @@ def choice_sentence(choice: FrontierChoice) -> str:
         said.append(f"On the {one.people:,} people {whom} the largest excess is {number(risk.estimate)}{ends}{auc}, and {figure.title} {_value(figure.value)}.")
     if choice.limits:
         seen = unseen.risk.detectable
-        power = "" if seen is None else f" An excess of {number(seen[0])} (the most precise attack) to {number(seen[1])} (the least) would have been seen there in four of five tries."
+        power = "" if seen is None else f" Detectable there in four of five tries: an excess of {detectable_words(seen[0])} by the most precise attack, {detectable_words(seen[1])} by the least."
         word = {"shown to keep": "is shown to be kept", "undecided": "is undecided", "exceeds": "is exceeded"}[last.word]
         said.append(f"The limit {word} on people the search never saw.{power}")
     return " ".join(said)

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..._base.errors import InputError
-from ..._base.words import number
+from ..._base.words import detectable_words
 from ...table.table import Table
 
 __all__ = ["LEAST", "PeopleFold", "PeoplePart", "cost_of_parting", "parted", "rows_of", "split_people"]
@@ -99,8 +99,8 @@ def cost_of_parting(part: PeoplePart, whole: int, detectable: tuple[float, float
         low, high = detectable
         gain = sqrt(part.people / whole)
         out.append(
-            f"Parting costs precision: on the people of the search the attacks see an excess of {number(low)} to {number(high)}, the most and the least precise; on "
-            f"all people that would be {number(low * gain)} to {number(high * gain)}. An excess below that may be there unseen."
+            f"Parting costs precision: on the people of the search the attacks see an excess of {detectable_words(low)} to {detectable_words(high)}, the most and the least precise; on "
+            f"all people that would be {detectable_words(low * gain)} to {detectable_words(high * gain)}. An excess below that may be there unseen."
         )
     return tuple(out)
 
