@@ -12,6 +12,7 @@ import pyarrow.parquet
 import pytest
 
 import chaffinch
+from chaffinch.errors import SchemaError
 
 from .conftest import again
 
@@ -146,3 +147,27 @@ def test_a_level_none_of_another_table_is_not_missing(tmp_path):
     aligned = chaffinch.read(tmp_path / "b.csv", original.schema)
     assert other.to_pandas()["pain"].value_counts().to_dict() == {"Mild": 50, "None": 50}
     assert aligned.to_pandas()["pain"].value_counts().to_dict() == {"Mild": 50, "None": 50}
+
+
+@pytest.mark.parametrize("words", [["+3", "4", "-5"], ["+3.5", "4.25", "-5.0"], ["+3,5", "4,25", "-5,0"], ["+1.234", "2.345.678", "-3.456"], ["+1e3", "2.5", "-3"]])
+@pytest.mark.parametrize("stream", [False, True])
+def test_a_plus_sign_is_that_of_a_number(words, stream, tmp_path):
+    """Nothing is declared, and Arrow reads no plus sign: the numbers are those of the same file without it."""
+    columns = []
+    for name, cells in (("with", words), ("without", [word.removeprefix("+") for word in words])):
+        path = tmp_path / f"{name}.csv"
+        path.write_text("a;b\n" + "".join(f"{cells[i % 3]};{'xy'[i % 2]}\n" for i in range(60)))
+        table = next(chaffinch.scan(path).tables(60)) if stream else chaffinch.read(path)
+        columns.append((table.schema["a"], table.data.column("a").to_pylist(), table.code("a").tolist()))
+    assert columns[0] == columns[1]
+    assert str(columns[0][0].type) in ("int64", "double")
+
+
+def test_a_plus_sign_in_a_later_file(tmp_path):
+    for name, sign in (("a", ""), ("b", "+")):
+        (tmp_path / f"{name}.csv").write_text("x,y\n" + "".join(f"{sign}{i % 7},{'uv'[i % 2]}\n" for i in range(60)))
+    first, second = chaffinch.read(tmp_path / "a.csv"), chaffinch.read(tmp_path / "b.csv", chaffinch.read(tmp_path / "a.csv").schema)
+    assert first.data == second.data
+    (tmp_path / "c.csv").write_text("x,y\n++1,u\n2,v\n")
+    with pytest.raises(SchemaError, match="Column 'x' is read as int64, but some cells are not"):
+        chaffinch.read(tmp_path / "c.csv", {"x": {"kind": "integer"}})

@@ -241,6 +241,8 @@ def parse_words(cells: pa.Array, spelling: Spelling, *, name: str) -> tuple[pa.A
     if kind == pa.string():
         return cells, tokens
     trimmed = pc.utf8_trim_whitespace(cells)
+    if (is_decimal_type(kind) or pa.types.is_integer(kind)) and pc.any(pc.starts_with(trimmed, "+")).as_py():
+        trimmed = pc.replace_substring_regex(trimmed, r"^\+([0-9.,]|(?i:inf))", r"\1")  # Arrow reads no plus sign
     try:
         if pa.types.is_boolean(kind):
             true = (spelled or "true/false").split("/")[0]
@@ -264,7 +266,7 @@ def parse_words(cells: pa.Array, spelling: Spelling, *, name: str) -> tuple[pa.A
             raise other_sign(name, decimal) from None
         spelled_as = f" spelled {spelled}" if spelled else ""
         raise SchemaError(
-            f"Column '{name}' is declared {kind}{spelled_as}, but some cells are not. Correct type or format in the "
+            f"Column '{name}' is read as {kind}{spelled_as}, but some cells are not. Declare another type or format in a "
             f"schema, or list the words that mean missing."
         ) from None
     return values, tokens
