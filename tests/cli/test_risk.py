@@ -365,3 +365,23 @@ def test_several_releases_are_attacked_batch_by_batch(folder, tmp_path, run_here
     done = run_here(*words, "--engine", "stream", "--model", folder / "model")
     assert done.code == 2
     assert "A model beside a release is attacked in memory: pass --engine memory" in " ".join(done.err.split())
+
+
+def test_a_holdout_that_is_none_ends_with_two(data, folder, tmp_path):
+    """The original for its own holdout, a part of it, and 5 % of it among others; with a proper holdout the original itself is flagged as ever."""
+    half = folder / "half.csv"
+    lines, others = half.read_text().splitlines(), (folder / "other.csv").read_text().splitlines()
+    (tmp_path / "part.csv").write_text("\n".join([lines[0], *lines[100:300]]) + "\n")
+    (tmp_path / "some.csv").write_text("\n".join([lines[0], *others[38:], *lines[600:637]]) + "\n")
+    for holdout, engine in ((half, "memory"), (tmp_path / "part.csv", "memory"), (tmp_path / "some.csv", "memory"), (tmp_path / "some.csv", "stream")):
+        done = run("risk", half, half, "--holdout", holdout, "--max-excess", 0.01, "--engine", engine, "--json", tmp_path / "r.json")
+        assert (done.returncode, done.stdout) == (2, ""), done.stderr
+        assert "--holdout-share 0.25" in done.stderr
+        assert not (tmp_path / "r.json").exists()
+    done = run("utility", half, half, "--holdout", tmp_path / "part.csv")
+    assert done.returncode == 2
+    done = run("risk", half, half, "--holdout-share", 0.25)
+    assert done.returncode == 2
+    assert "made from all of the input" in done.stderr
+    done = run("risk", half, half, "--holdout", folder / "other.csv", "--max-excess", 0.01, "--seed", 1)
+    assert done.returncode == 1

@@ -17,6 +17,7 @@ import chaffinch as cf
 from chaffinch.errors import InputError, UnknownNameError
 from chaffinch.risk import RiskSettings
 from chaffinch.table.encode import encode_column
+from chaffinch.table.holdout import set_aside
 from chaffinch.table.sources import open_source
 from chaffinch.utility import UtilitySettings
 from chaffinch.workflows import release as workflow
@@ -148,9 +149,42 @@ def test_each_table_is_read_and_encoded_once(halves, counted, run_here, tmp_path
     assert sorted(opened) == ["in.csv", "out.csv"]
     columns = list(pd.read_csv(halves[0], nrows=1).columns)
     times = {name: encoded.count(name) for name in columns}
-    numbers = {"wife_age", "num_children"}  # cut finer once, where trees are learnt; what is drawn has those finer codes, and is put on the original's
+    numbers = {"wife_age", "num_children"}  # cut finer once, where trees are learnt; what is drawn has those finer codes, and is put on the original's; the holdout's once more, from the grid on which it was compared with the input
     assert {name: times[name] for name in columns if name not in numbers} == {name: 2 for name in columns if name not in numbers}, "the original and the holdout"
-    assert all(times[name] <= 2 + 1 + 2 * 2 for name in numbers), times
+    assert all(times[name] <= 2 + 1 + 2 * 2 + 1 for name in numbers), times
+
+
+@pytest.mark.parametrize("engine", ["memory", "stream"])
+def test_people_who_are_set_aside_are_the_holdout(data, tmp_path, engine):
+    """Nothing of them is learnt: a level that they alone have is in no schema; and `risk` sets the same people aside."""
+    frame = pd.read_csv(data / "cmc.csv")
+    places = set_aside(open_source(pd.DataFrame({"place": range(len(frame))})), 0.25, seed=3)[1].table()["place"].to_pylist()
+    frame["town"] = "u"
+    frame.loc[frame.index % 3 == 0, "town"] = "v"
+    frame.loc[places[::2], "town"] = "w"
+    frame.to_csv(tmp_path / "in.csv", index=False)
+    result = cf.release(tmp_path / "in.csv", holdout_share=0.25, engine=engine, measures=["tvd"], seed=3)
+    assert result.risk.cross_fit is None
+    assert result.risk.about.holdout.rows == pytest.approx(len(places), abs=10)  # as masked
+    assert result.model.n_rows == len(frame) - len(places)
+    assert "w" not in result.model.schema["town"].codec.levels
+    assert result.risk.about.notes[0] == result.utility.about.notes[0] == "Holdout: 25% of the people of the input, set aside by the seed."
+    paths = result.save(tmp_path / "out")
+    again = cf.risk(tmp_path / "in.csv", next(path for path in paths if path.suffix == ".csv"), holdout_share=0.25, seed=3)
+    assert again.about.holdout == result.risk.about.holdout
+    with pytest.raises(InputError, match="not both"):
+        cf.release(tmp_path / "in.csv", holdout=tmp_path / "in.csv", holdout_share=0.25)
+
+
+def test_a_holdout_with_rows_of_the_data_is_refused_before_anything_is_learnt(halves, monkeypatch):
+    frame = pd.read_csv(halves[1])
+    leaking = pd.concat([frame[40:], pd.read_csv(halves[0])[:40]])
+    monkeypatch.setattr(cf.BayesNet, "fit", lambda *_, **__: pytest.fail("it was learnt"))
+    for holdout in (leaking, halves[0]):
+        with pytest.raises(InputError, match=r"--holdout-share 0\.25"):
+            cf.release(halves[0], holdout=holdout, **CHEAP)
+    with pytest.raises(InputError, match=r"--holdout-share 0\.25"):
+        cf.frontier(halves[0], holdout=leaking, keys=KEYS, sensitive=["wife_age"], label=LABEL, budget=1)
 
 
 def test_the_attack_sees_the_values_that_the_synthesiser_pooled(halves):
@@ -293,7 +327,7 @@ def test_copies_are_attacked_together():
     assert crossed.risk is not None
     assert crossed.risk.cross_fit.together.tables == 2
     assert "was not seen to find more" in crossed.risk.cross_fit.together.sentence  # once in twenty it would; seeded
-    fresh = table.iloc[rng.permutation(300)].reset_index(drop=True)
+    fresh = pd.DataFrame({"age": rng.integers(0, 40, 300), "sex": rng.choice(["f", "m"], 300), "ill": rng.choice(["no", "yes"], 300)})
     held = cf.release(table, copies=2, holdout=fresh, **options)
     assert held.risk.together.names == ("synthetic-1.csv", "synthetic-2.csv")
     assert held.risk.together.sentence in html.unescape(held.to_html())

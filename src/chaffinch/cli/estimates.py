@@ -5,6 +5,7 @@ Rates are of two cores (`benchmarks/synth_journey.py` measures them anew, beside
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -168,7 +169,7 @@ class Speaker(Observer):
         self.stream = choice.stream
         if choice.sentence:
             typer.echo(f"Note: {choice.sentence}", err=True)
-        self.shape = expected_shape(source, **self.reading.file)
+        self.shape = expected_shape(Path(source), **self.reading.file) if isinstance(source, str | os.PathLike) else None
         if self.shape is not None:
             say_work(self.work, *self.shape, stream=self.stream)
 

@@ -93,6 +93,7 @@ def frontier(
     from .._base.held_folders import holding
     from .._base.progress import progress_bar
     from ..stats.intervals import LimitState
+    from ..table.holdout import check_holdout_file
     from ..table.write import ending_like
     from ..workflows.frontier.deliver import deliver
     from ..workflows.frontier.run import STOPPED, FrontierData, run_frontier
@@ -102,6 +103,7 @@ def frontier(
     from ..workflows.running import RunOptions
     from .reading import open_beside
 
+    check_holdout_file(input, holdout)
     check_outputs(input, json if json is None or json.resolve().parent != output.resolve() else None, updated=[ledger])
     for path in (input, holdout, reading.schema if isinstance(reading.schema, Path) else None, ledger):
         if path is not None and (output / TO_RELEASE).resolve() in path.resolve().parents:

@@ -104,6 +104,10 @@ HoldoutPlace = Annotated[
     str | None,
     typer.Option(parser=str, metavar="PATH", help="People of the same population who are not in the original: a fresh sample.", show_default=False),
 ]
+HoldoutShare = Annotated[
+    float | None,
+    typer.Option(help="Share of the people to set aside as a holdout, up to 0.5, by --seed. Default: none.", show_default=False),
+]
 Formula = Annotated[str | None, typer.Option(help="Regression to fit on both tables, as 'income ~ age + sex'.")]
 Repeats = Annotated[
     int | None, typer.Option(help="Splits for learners; more take longer and give tighter figures. Default: 3; 10 with --thorough.", show_default=False)

@@ -19,13 +19,13 @@ from .options import show_notes, without_warnings
 __all__ = ["open_beside", "open_input", "read_for", "read_input", "scan_input"]
 
 
-def scan_input(path: Path, reading: ReadSettings, progress: Progress) -> Scan:
+def scan_input(path: Path | Source, reading: ReadSettings, progress: Progress) -> Scan:
     """Return a scan of the input file: memory stays bounded whatever its size."""
     with without_warnings():
         return scan(path, reading.declared, **reading.file, rare=reading.rare, progress=progress)
 
 
-def read_input(path: Path, reading: ReadSettings, *, quiet: bool, progress: Progress) -> Table:
+def read_input(path: Path | Source, reading: ReadSettings, *, quiet: bool, progress: Progress) -> Table:
     """Return the table of a file, and say, unless quiet, what was dropped, pooled or pointed out."""
     with without_warnings():
         table = read(path, reading.declared, **reading.file, rare=reading.rare, progress=progress)
@@ -34,7 +34,7 @@ def read_input(path: Path, reading: ReadSettings, *, quiet: bool, progress: Prog
     return table
 
 
-def open_input(path: Path, reading: ReadSettings, choice: EngineChoice, *, quiet: bool, progress: Progress) -> Table | Scan:
+def open_input(path: Path | Source, reading: ReadSettings, choice: EngineChoice, *, quiet: bool, progress: Progress) -> Table | Scan:
     """Return the table of a file, or a scan of it for the engine that reads batch by batch, and say what `read_input` says."""
     if not choice.stream:
         return read_input(path, reading, quiet=quiet, progress=progress)

@@ -19,6 +19,7 @@ from .options import (
     DryRun,
     Formula,
     HoldoutPlace,
+    HoldoutShare,
     JsonOut,
     KeySizes,
     LedgerIn,
@@ -76,6 +77,7 @@ def release(
     max_excess: MaxExcess = None,
     require_shown: RequireShown = False,
     holdout: HoldoutPlace = None,
+    holdout_share: HoldoutShare = None,
     formula: Formula = None,
     thorough: Thorough = False,
     repeats: Repeats = None,
@@ -111,6 +113,7 @@ def release(
     from .._base.progress import progress_bar
     from .._base.safe_files import filling
     from ..risk import RiskSettings
+    from ..table.holdout import check_holdout_share
     from ..table.write import ending_like
     from ..workflows.policy import RiskPolicy
     from ..workflows.release import ReleaseSettings, run_release
@@ -123,6 +126,7 @@ def release(
     from .risk import end, risk_settings, show_attacks, show_limit
     from .utility import show_verdict, utility_settings
 
+    check_holdout_share(holdout_share, holdout)
     choice.check_counts(rows, copies)
     source, fresh = Path(input), None if holdout is None else Path(holdout)
     if dry_run:
@@ -135,7 +139,7 @@ def release(
     if max_excess is not None and not (known and wanted):
         raise InputError("--max-excess needs an attack: name --keys and --sensitive.")
     policy = RiskPolicy(max_excess, require_shown=require_shown)
-    policy.check(holdout=holdout is not None)
+    policy.check(holdout=holdout is not None or holdout_share is not None)
     attack = RiskSettings(threshold=threshold, sample_rows=sample_rows)
     if known and wanted:
         attack = risk_settings(
@@ -154,7 +158,8 @@ def release(
     check_outputs(source, beside, public, updated=[ledger])  # the folder itself is yet to be made
     settings = ReleaseSettings(
         synthesis=choice.synthesis(reading, output, ledger=ledger, rows=rows, copies=copies, engine="memory" if engine == "spark" else engine),
-        utility=measuring, attack=attack, label=choice.label, keys=known, sensitive=wanted, max_excess=max_excess, require_shown=require_shown, title=title,
+        utility=measuring, attack=attack, label=choice.label, keys=known, sensitive=wanted, max_excess=max_excess, require_shown=require_shown, holdout_share=holdout_share,
+        title=title,
     )  # fmt: skip
     start_arrow(threads)
     if engine == "spark":

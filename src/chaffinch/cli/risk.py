@@ -14,6 +14,7 @@ from .options import (
     Cache,
     ClusterEngine,
     HoldoutPlace,
+    HoldoutShare,
     HtmlOut,
     JsonOut,
     KeySizes,
@@ -77,6 +78,7 @@ def risk(
     ] = None,
     sensitive: Annotated[str | None, typer.Option(help="Columns that are not to be found out, as A,B.")] = None,
     holdout: HoldoutPlace = None,
+    holdout_share: HoldoutShare = None,
     key_sizes: KeySizes = None,
     label: Annotated[
         str | None, typer.Option(help="Column whose relation to the sensitive ones is meant to stay.")
@@ -128,18 +130,23 @@ def risk(
     """Attack a synthetic table: what it tells about sensitive columns to someone who knows the keys.
 
     Each attack stands beside the best guess without keys, the same attack on people who are not in the data (--holdout), and the
-    original attacking itself. Without a holdout there is no excess, and nothing is called safe. Memorisation tests compare whole rows, rare
+    original attacking itself. Without a holdout there is no excess, and nothing is called safe; one with people of the data is refused. --holdout-share is
+    for a table that `release` made with the same share and seed. Memorisation tests compare whole rows, rare
     values and distances with those of the released table; without --keys and --sensitive they are run alone. With --max-excess the first line says what
     all of them together say of the limit: exceeded (exit code 1), shown to be kept, or undecided.
     """
     from .._base.progress import progress_bar
+    from ..table.holdout import check_holdout_file, check_holdout_share, set_aside
+    from ..table.sources import open_source
     from ..workflows.policy import RiskPolicy
     from .arrow import start_arrow
     from .on_spark import check_here, risk_on_spark
     from .options import write_json
     from .reading import open_beside, open_input
 
-    allowed = RiskPolicy.read(policy, max_excess, holdout=holdout is not None, require_shown=require_shown)
+    check_holdout_share(holdout_share, holdout)
+    check_holdout_file(original, holdout)
+    allowed = RiskPolicy.read(policy, max_excess, holdout=holdout is not None or holdout_share is not None, require_shown=require_shown)
     settings = risk_settings(
         keys=keys, sensitive=sensitive, key_sizes=key_sizes, label=label, attackers=attackers, tests=tests, parts=parts, convention=tcap_convention,
         numeric=numeric, rare=reading.rare, missing=missing, repeats=repeats, svm_rows=svm_rows, tolerance=tolerance, threshold=threshold, thorough=thorough,
@@ -154,14 +161,24 @@ def risk(
         if engine == "spark":
             if len(synthetic) > 1 or model is not None:
                 raise InputError("Several releases, or a model beside them, are attacked in memory: attack one synthetic table at a time on Spark.")
+            if holdout_share is not None:
+                from ..workflows.release_on_spark import NO_SHARE
+
+                raise InputError(NO_SHARE)
             places = (original, synthetic[0], holdout)
             result = risk_on_spark(places, settings, reading, cache=cache, seed=seed, threads=threads, quiet=quiet, progress=progress)
         else:
             check_here(engine, cache)
             choice = chosen_engine(engine, [mine, *theirs, *([] if fresh is None else [fresh])], reading, quiet=quiet)
-            table = open_input(mine, reading, choice, quiet=quiet, progress=progress)
-            others = [open_beside(path, reading) for path in theirs], None if fresh is None else open_beside(fresh, reading)
-            result = measure_risk(table, *others, settings, model=model, seed=seed, threads=threads, progress=progress)
+            source, aside = mine, None if fresh is None else open_beside(fresh, reading)
+            if holdout_share is not None:  # before anything is inferred of those who are left
+                person = None if reading.declared is None else reading.declared.only("person")
+                source, aside = set_aside(open_source(mine, **reading.file), holdout_share, seed=seed, person=person)
+            table = open_input(source, reading, choice, quiet=quiet, progress=progress)
+            released = [open_beside(path, reading) for path in theirs]
+            result = measure_risk(
+                table, released, aside, settings, holdout_share=holdout_share, model=model, seed=seed, threads=threads, progress=progress
+            )  # fmt: skip
     result = allowed.judged(result, run_facts()).named(
         original=mine.name, synthetic=[path.name for path in theirs], holdout=fresh.name if fresh else None
     )

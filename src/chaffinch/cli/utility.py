@@ -83,6 +83,7 @@ def utility(
     It says nothing of what the table gives away.
     """
     from .._base.progress import progress_bar
+    from ..table.holdout import check_holdout_file
     from ..utility import measure_utility
     from .arrow import start_arrow
     from .estimates import say_measuring
@@ -90,6 +91,7 @@ def utility(
     from .options import write_json
     from .reading import open_beside, open_input
 
+    check_holdout_file(original, holdout)
     mine, theirs, others = Path(original), Path(synthetic), None if holdout is None else Path(holdout)
     check_outputs(mine, json, html, public, inputs=[theirs, others])
     start_arrow(threads)

@@ -26,7 +26,7 @@ from .scan import Scan
 from .table import Table
 from .types import whole_array
 
-__all__ = ["ChosenBy", "below_share", "choose_of_scan", "choose_rows", "choose_slice", "hashes_of", "hashes_of_persons", "hashes_of_places", "hashes_of_values"]
+__all__ = ["ChosenBy", "below_share", "choose_of_scan", "choose_rows", "choose_slice", "hashes_of", "hashes_of_persons", "hashes_of_places", "hashes_of_values", "hashes_without"]
 
 ChosenBy = Literal["place", "values", "person"]
 Hashes = NDArray[np.uint64]
@@ -161,9 +161,39 @@ def hashes_of_values(part: Table, key: int) -> Hashes:
     Tables must share a schema. Levels are told apart by their codes, those that share the code `(other)` by their words, numbers by value.
     """
     out = np.full(part.n_rows, _seed(key, "values"))
-    for j, column in enumerate(part.schema.modelled):
+    for j, cells in enumerate(_cells(part, key)):
+        out = _mixed(out * _STEP + _mixed(cells + np.uint64(j)))
+    return out
+
+
+def hashes_without(part: Table, key: int, blocks: int) -> Hashes:
+    """Return a hash of the values of each row, and beside it one for each block of columns that leaves the block out: a row of them for each row.
+
+    Fractions are compared as 32-bit floats, so that a column that was stored so in one of two files is equal in both.
+
+    Examples
+    --------
+    >>> from chaffinch.table.read import read
+    >>> hashes = hashes_without(read(pa.table({"a": ["x", "x", "y"] * 10, "b": ["u", "v", "u"] * 10})), 9, 2)
+    >>> bool(hashes[0, 1] == hashes[2, 1]), bool(hashes[0, 2] == hashes[1, 2]), len(set(hashes[:3, 0].tolist()))
+    (True, True, 3)
+    """
+    columns = part.schema.modelled
+    out = np.zeros((part.n_rows, blocks + 1), dtype=np.uint64)
+    for j, cells in enumerate(_cells(part, key, coarse=True)):
+        mixed = _mixed(cells ^ _seed(key, f"column {j}"))
+        out[:, 0] += mixed
+        if blocks:
+            out[:, 1 + j * blocks // len(columns)] += mixed
+    out[:, 1:] = out[:, :1] - out[:, 1:]
+    return out
+
+
+def _cells(part: Table, key: int, *, coarse: bool = False) -> Iterator[Hashes]:
+    """Yield a number for each cell of each modelled column, equal where the values are; `coarse`: fractions as 32-bit floats."""
+    for column in part.schema.modelled:
         codec = column.fitted_codec
-        codes = part.codes[j]
+        codes = part.code(column.name)
         cells = codes.astype(np.uint64)
         if isinstance(codec, Categories):
             others = np.flatnonzero(codes == len(codec.levels)) if codec.other else np.zeros(0, dtype=np.intp)
@@ -172,9 +202,11 @@ def hashes_of_values(part: Table, key: int) -> Hashes:
         else:
             present = codes < codec.n_values
             numbers = to_numbers(part.data.column(column.name))[0].astype(np.float64) + 0.0  # no minus zero
+            if coarse and column.kind == "float":
+                with np.errstate(over="ignore"):
+                    numbers = numbers.astype(np.float32).astype(np.float64)
             cells = np.where(present, numbers.view(np.uint64), cells)
-        out = _mixed(out * _STEP + _mixed(cells + np.uint64(j)))
-    return out
+        yield cells
 
 
 def _of_words(values: Any, key: int) -> Hashes:

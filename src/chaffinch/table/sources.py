@@ -33,6 +33,8 @@ def open_source(source: Any, *, tolerant: bool = False, **options: Unpack[FileOp
 
     `tolerant` gives one that no record can stop, for private fits: see `ReadOptions`.
     """
+    if isinstance(source, Source):
+        return source  # opened before, with options of its own
     asked = ReadOptions.of(options, tolerant=tolerant)
     if isinstance(source, str | os.PathLike):
         path, table = located(source)

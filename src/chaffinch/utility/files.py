@@ -19,6 +19,7 @@ from ..stats.resampling import times_drawn
 from ..stats.sampled import hash_key
 from ..stats.splits import child
 from ..synth.independent import Independent
+from ..table.holdout import check_long_holdout
 from ..table.long import LongOrigin, LongTable
 from ..table.long_align import files_on_one_grid
 from ..table.row_hash import choose_rows
@@ -36,12 +37,13 @@ MARGINALS, RESAMPLE, _SAMPLE = 0, 1, 1 << 20
 @contextmanager
 def run_of_files(
     original: Scan | LongOrigin, synthetic: Any, holdout: Any, settings: UtilitySettings, root: np.random.SeedSequence, *,
-    threads: int | None = None, progress: Progress = silent,
+    holdout_checked: bool = False, threads: int | None = None, progress: Progress = silent,
 ) -> Iterator[UtilityRun]:  # fmt: skip
     """Yield the run of a study of files: they, their references, and samples of all. Codes that are kept meanwhile are removed at the end."""
     others = (synthetic, *([] if holdout is None else [holdout]))
     with original.beside(*others, progress=progress) if isinstance(original, LongOrigin) else files_on_one_grid(original, *others, progress=progress) as aligned:
         first, second, *rest = aligned
+        notes = check_long_holdout(first, rest[0], original, holdout) if rest and not holdout_checked else ()
         files = {"original": first, "synthetic": second, "marginals": _independent(first, second.n_rows, child(root, MARGINALS), threads)}
         files["resample"] = _resampled(first, second.n_rows, child(root, RESAMPLE))
         files |= dict(zip(("holdout",), rest, strict=False))
@@ -50,7 +52,7 @@ def run_of_files(
         mine = sample.pop("original")
         mine = replace(mine, schema=replace(mine.schema, rules=original.schema.rules))  # a shared grid has none of its own
         yield UtilityRun(
-            original=mine, tables=sample, settings=settings, root=root, threads=threads, progress=progress, files=files
+            original=mine, tables=sample, settings=settings, root=root, threads=threads, progress=progress, files=files, holdout_notes=notes
         )
 
 

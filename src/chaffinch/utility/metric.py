@@ -63,6 +63,7 @@ class UtilityRun:
     results: dict[str, dict[str, Result]] = field(default_factory=dict)  # by metric and table
     stream: int = 0  # the number of the random stream of the metric that is being measured
     files: Mapping[str, LongTable] | None = None  # where tables are in files: those, by name; the tables above are then samples of them
+    holdout_notes: tuple[str, ...] = ()  # what is to be said of the holdout
 
     def over_all_records(self) -> UtilityRun:
         """Return the run with its files in the place of samples of them: metrics that count take both."""

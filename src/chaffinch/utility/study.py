@@ -23,10 +23,12 @@ from ..stats.sampled import SAMPLE_ROWS, SampledRecords
 from ..stats.splits import child
 from ..synth.independent import Independent
 from ..table.align import align
+from ..table.holdout import check_aligned, check_holdout_file
 from ..table.long import LongOrigin
 from ..table.read import open_table
 from ..table.scan import Scan
 from ..table.schema import Schema
+from ..table.sources import Source, open_source
 from ..table.table import Table
 from .files import MARGINALS, RESAMPLE, run_of_files
 from .metric import METRICS, UtilityRun, asked_metrics, left_out
@@ -103,25 +105,28 @@ def utility(
 
 
 def measure_utility(
-    original: Any, synthetic: Any, holdout: Any, settings: UtilitySettings, *,
+    original: Any, synthetic: Any, holdout: Any, settings: UtilitySettings, *, holdout_checked: bool = False,
     seed: Seed = None, threads: int | None = None, progress: Progress = silent,
 ) -> UtilityResult:  # fmt: skip
-    """Return what a synthetic table is worth under some settings.
+    """Return what a synthetic table is worth under some settings. That the holdout is one is checked, unless it was before (`holdout_checked`).
 
     1. Bring the tables onto the grid of the original.
     2. Draw the references: independent columns, and the original's own records again.
     3. Measure every metric that was asked for on the synthetic table and its references.
     """
     asked_metrics(settings.measures, thorough=settings.thorough)
+    check_holdout_file(original, holdout)
     root = seed_sequence(seed)
     if isinstance(original, Scan | LongOrigin):
         settings = replace(settings, label=_label(original.schema, settings.label))
-        with run_of_files(original, synthetic, holdout, settings, root, threads=threads, progress=giving_back(progress)) as files_run:
+        run = run_of_files(original, synthetic, holdout, settings, root, holdout_checked=holdout_checked, threads=threads, progress=giving_back(progress))
+        with run as files_run:
             return _measured(original, files_run, seed)
     source = open_table(original)
     settings = replace(settings, label=_label(source.schema, settings.label))
 
     first, second, *rest = align(source, synthetic, *([] if holdout is None else [holdout]))
+    notes = check_aligned(first, rest[0], source, holdout if isinstance(holdout, Table | Source) else open_source(holdout)) if rest and not holdout_checked else ()
     first = replace(first, schema=replace(first.schema, rules=source.schema.rules))  # a shared grid has none of its own
 
     free = replace(first, schema=replace(first.schema, rules=()))  # rules would tie columns that are to be independent
@@ -130,7 +135,8 @@ def measure_utility(
     tables = {"synthetic": second, "marginals": independent, "resample": first.take(drawn)}
     tables |= dict(zip(("holdout",), rest, strict=False))
 
-    return _measured(source, UtilityRun(original=first, tables=tables, settings=settings, root=root, threads=threads, progress=progress), seed)
+    whole = UtilityRun(original=first, tables=tables, settings=settings, root=root, threads=threads, progress=progress, holdout_notes=notes)
+    return _measured(source, whole, seed)
 
 
 def _measured(source: Table | Scan | LongOrigin, run: UtilityRun, seed: Seed) -> UtilityResult:
@@ -190,7 +196,7 @@ def _about(source: Table | Scan | LongOrigin, run: UtilityRun, seed: Seed, resul
         not_measured=tuple(column.name for column in source.schema if not column.modelled),
         label=label,
         seed=seed if isinstance(seed, int) else None,
-        notes=notes,
+        notes=(*run.holdout_notes, *notes),
         left_out=left_out(run.settings),
         sample=sample,
     )

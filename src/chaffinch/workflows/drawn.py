@@ -49,11 +49,12 @@ class DrawnTables:
     grid: Table
     aligned: tuple[Table, ...]
     holdout: Table | None
+    holdout_checked: bool = False
     kept_files: tuple[Path, ...] = ()
     folder: None = None
 
     @classmethod
-    def of(cls, original: Table, tables: Sequence[Table], holdout: Table | Source | None) -> DrawnTables:
+    def of(cls, original: Table, tables: Sequence[Table], holdout: Table | Source | None, *, holdout_checked: bool = False) -> DrawnTables:
         """Return all tables on one grid."""
         if original.schema.sealed and original.schema.persons > 1 and original.person_of is None:
             # A promise counts rows, of which it has bounded the number; attacks are about people, and a person's rows are not another's.
@@ -62,7 +63,7 @@ class DrawnTables:
         first, *others = align(original, *tables, *([] if holdout is None else [holdout]), names=[*many, "holdout"])
         columns = tuple(first.schema[column.name] if column.modelled else column for column in original.schema)
         grid = replace(original, schema=replace(original.schema, columns=columns), codes=first.codes)
-        return cls(original, tuple(tables), grid, tuple(others[: len(tables)]), None if holdout is None else others[-1])
+        return cls(original, tuple(tables), grid, tuple(others[: len(tables)]), None if holdout is None else others[-1], holdout_checked)
 
     @property
     def n_rows(self) -> int:
@@ -76,11 +77,11 @@ class DrawnTables:
 
     def utility(self, settings: UtilitySettings, run: RunOptions) -> UtilityResult:
         """Return what the first synthesis is worth."""
-        return measure_utility(self.grid, self.aligned[0], self.holdout, settings, **options_of(run))
+        return measure_utility(self.grid, self.aligned[0], self.holdout, settings, holdout_checked=self.holdout_checked, **options_of(run))
 
     def risk(self, settings: RiskSettings, run: RunOptions) -> RiskResult:
         """Return what all syntheses give away."""
-        return measure_risk(self.grid, list(self.aligned), self.holdout, settings, **options_of(run))
+        return measure_risk(self.grid, list(self.aligned), self.holdout, settings, holdout_checked=self.holdout_checked, **options_of(run))
 
     def cross_fit(self, synthesiser: Settings, settings: RiskSettings, run: RunOptions) -> CrossFit:
         """Return what models of half the people give away."""
@@ -98,6 +99,7 @@ class DrawnFile:
     original: Scan
     files: tuple[Path, ...]
     holdout: Table | Source | None
+    holdout_checked: bool = False
     folder: TemporaryDirectory[str] | None = None
     tables: tuple[Table, ...] = ()
 
@@ -123,17 +125,17 @@ class DrawnFile:
 
     def utility(self, settings: UtilitySettings, run: RunOptions) -> UtilityResult:
         """Return what the first synthesis is worth: of all records where counts are enough, else of a sample."""
-        result = measure_utility(self.original, open_source(self.files[0]), self.holdout, settings, **options_of(run))
+        result = measure_utility(self.original, open_source(self.files[0]), self.holdout, settings, holdout_checked=self.holdout_checked, **options_of(run))
         return result if self.person is None else replace(result, about=replace(result.about, notes=(ROWS_APART, *result.about.notes)))
 
     def risk(self, settings: RiskSettings, run: RunOptions) -> RiskResult:
         """Return what all syntheses give away: of all records, or of one of each person, where counts are enough, else of a sample."""
         syntheses = [open_source(file) for file in self.files]
         if self.person is None:
-            return measure_risk(self.original, syntheses, self.holdout, settings, **options_of(run))
+            return measure_risk(self.original, syntheses, self.holdout, settings, holdout_checked=self.holdout_checked, **options_of(run))
         assert isinstance(self.original, DeclaredScan)
         people = self.original.one_row_each(hash_key(child(seed_sequence(run.seed), ONE_EACH)))
-        result = measure_risk(people, syntheses, self.holdout, settings, **options_of(run))
+        result = measure_risk(people, syntheses, self.holdout, settings, holdout_checked=self.holdout_checked, **options_of(run))
         said = (ONE_ROW_EACH, *[HOLDOUT_ROWS] * (self.holdout is not None))
         return replace(result, about=replace(result.about, notes=(*said, *result.about.notes)))
 

@@ -21,6 +21,7 @@ from ..synth import SYNTHESISERS, MethodOptions, Settings
 from ..synth.protocol import promises_privacy
 from ..table import FileOptions, Schema, Table
 from ..table.formula import formula_of
+from ..table.holdout import check_holdout, check_holdout_file, check_holdout_share, set_aside, set_aside_note
 from ..table.schema_file import SchemaLike
 from ..table.sources import Source, open_source
 from ..table.write import ending_like
@@ -55,6 +56,8 @@ class ReleaseSettings:
         The roles of columns.
     max_excess, require_shown
         The excess that is allowed, None where nothing is said; and whether a limit that is not shown to be kept ends a command with 1.
+    holdout_share
+        The share of people who are set aside as a holdout: the model never sees them.
     title
         Of the report.
     """
@@ -67,11 +70,15 @@ class ReleaseSettings:
     sensitive: tuple[str, ...] = ()
     max_excess: float | None = None
     require_shown: bool = False
+    holdout_share: float | None = None
     title: str | None = None
 
     def __post_init__(self) -> None:
         if self.max_excess is not None and (self.attack is None or not self.attack.keys):
             raise InputError("max_excess needs an attack: name keys and sensitive columns.")
+        check_holdout_share(self.holdout_share)
+        if self.holdout_share is not None and self.synthesis.private:
+            raise InputError("holdout_share is not offered with a promise of privacy, which is about all of the input. Split the file, and name the parts: the input and a holdout.")
         if self.utility.svm_rows is not None and self.utility.svm_rows < 10:
             raise InputError(f"svm_rows must be at least 10, or None for all. Got {self.utility.svm_rows}.")
         if self.attack is not None and self.attack.threshold != self.threshold:
@@ -126,6 +133,7 @@ def release(
     sensitive: Sequence[str] = (),
     keys: Sequence[str] = (),
     holdout: Any = None,
+    holdout_share: float | None = None,
     method: str | Settings = "bayesnet",
     schema: SchemaLike | None = None,
     keep: Sequence[str] = (),
@@ -158,7 +166,11 @@ def release(
     ----------
     data, holdout
         Tables, paths or frames. A holdout holds people of the same population who are not in the data; without one, models are fitted
-        on each half of the people in turn to say what the table tells beyond that.
+        on each half of the people in turn to say what the table tells beyond that. One with people of the data is refused.
+    holdout_share
+        The share of people to set aside as a holdout, above 0 and up to 0.5, by the seed (no seed is seed 0); all rows of a person together. The model is fitted to
+        the others, and `chaffinch.risk` with the same share and seed sets the same people aside. A `Table` keeps its schema, of which levels and bins were
+        inferred from all of its people.
     label, sensitive, keys
         What learners predict; the columns to protect; and the columns that an outsider may know. With keys and sensitive columns the
         table is attacked with these; the memorisation tests of whole records are always run.
@@ -215,7 +227,7 @@ def release(
         )  # fmt: skip
     settings = ReleaseSettings(
         synthesis=synthesis, attack=attack, label=label, keys=names["keys"], sensitive=names["sensitive"],
-        max_excess=max_excess, title=title,
+        max_excess=max_excess, holdout_share=holdout_share, title=title,
         utility=UtilitySettings(
             label=label, formula=formula, measures=None if measures is None else names_of(measures, "measures"), models=models,
             repeats=repeats, svm_rows=svm_rows, threshold=threshold, thorough=thorough, sample_rows=sample_rows,
@@ -226,12 +238,14 @@ def release(
 
 
 def run_release(
-    data: Any, settings: ReleaseSettings, *, holdout: Any = None, run: RunOptions, outputs: Sequence[Path] = ()
+    data: Any, settings: ReleaseSettings, *, holdout: Any = None, holdout_checked: bool = False, run: RunOptions, outputs: Sequence[Path] = ()
 ) -> ReleaseResult:
     """Return a release under some settings; with `outputs` its tables are written there while they are drawn.
 
+    `holdout_checked`: that the holdout is one was checked before.
+
     1. Check the settings against the schema, and charge the project ledger, before a record is read.
-    2. Read the table.
+    2. Read the table, without people who are set aside, and check that the holdout is one.
     3. Fit a model.
     4. Draw the syntheses.
     5. Bring all tables onto one grid, once.
@@ -239,6 +253,11 @@ def run_release(
     7. Attack all of them.
     8. Account for it: the report.
     """
+    check_holdout_share(settings.holdout_share, holdout)
+    check_holdout_file(data, holdout)
+    source: Any = data
+    if settings.holdout_share is not None:
+        source, holdout = _set_aside(data, settings, run)
     outside = _Holdout.of(holdout, settings.synthesis.reading.beside)
 
     def check(schema: Schema) -> None:
@@ -250,40 +269,47 @@ def run_release(
     stages.enter("reading")
     with Synthesis(settings.synthesis, run, measured=True) as synthesis:
         # The synthetic table is about as large as the original, and stands beside it.
-        original = synthesis.read(data, check, beside=[*_paths(data), *_paths(holdout)])
+        original = synthesis.read(source, check, beside=[*_paths(data), *_paths(data if settings.holdout_share is not None else holdout)])
+        notes = () if settings.holdout_share is None else (set_aside_note(settings.holdout_share),)
+        table_read = original if isinstance(original, Table) else None if synthesis.coded is None else synthesis.coded.scan
+        if outside.data is not None and not holdout_checked and table_read is not None:
+            checked, more = check_holdout(table_read, outside.data)
+            outside, notes = replace(outside, data=checked), (*notes, *more)
+        holdout_checked = holdout_checked or table_read is not None
         stages.enter("learning")
         model, table = synthesis.fit(original)
 
         copies = settings.synthesis.copies
         stages.enter("drawing")
         names = _file_names(data, copies) if not outputs else tuple(path.name for path in outputs)
-        source = Path(data).name if isinstance(data, str | os.PathLike) else None
+        name = Path(data).name if isinstance(data, str | os.PathLike) else None
         drawn: DrawnTables | DrawnFile
         if synthesis.coded is None:
             hold = copies if settings.attack is not None or not outputs else 1
-            drawn = DrawnTables.of(table, synthesis.draw(model, table, outputs, hold=hold), outside.data)
+            drawn = DrawnTables.of(table, synthesis.draw(model, table, outputs, hold=hold), outside.data, holdout_checked=holdout_checked)
         else:
             folder = None if outputs else TemporaryDirectory(prefix="chaffinch-release-", ignore_cleanup_errors=True)
             written = tuple(outputs) if folder is None else tuple(Path(folder.name) / name for name in names)
             synthesis.draw(model, table, written)
-            drawn = DrawnFile(synthesis.coded.scan, written, outside.data, folder)
+            drawn = DrawnFile(synthesis.coded.scan, written, outside.data, holdout_checked, folder)
     # The cache of codes is gone: what follows reads the files.
 
     stages.enter("measuring")
     # How long it takes is said of public numbers: with a promise, of the rows that are declared or were measured.
     run.observer.before_measuring(model.n_rows if settings.synthesis.private else drawn.n_rows, table.schema)
-    utility = drawn.utility(settings.utility, run).named(original=source, synthetic=names[0], holdout=outside.name)
-    utility = replace(utility, run=replace(utility.run, **run.facts))
+    utility = drawn.utility(settings.utility, run).named(original=name, synthetic=names[0], holdout=outside.name)
+    utility = replace(utility, about=replace(utility.about, notes=(*notes, *utility.about.notes)), run=replace(utility.run, **run.facts))
 
     risk = None
     stages.enter("attacking")
     if settings.attack is not None:
         risk = _risk(drawn, outside, settings, run)
-        risk = risk.named(original=source, synthetic=names, holdout=outside.name)
+        risk = risk.named(original=name, synthetic=names, holdout=outside.name)
+        risk = replace(risk, about=replace(risk.about, notes=(*notes, *risk.about.notes)))
 
     stages.enter("reporting")
     report = report_of(
-        utility, title=settings.title or f"Synthetic {source or 'table'}", synthesis=synthesis.account(model, table), risk=risk,
+        utility, title=settings.title or f"Synthetic {name or 'table'}", synthesis=synthesis.account(model, table), risk=risk,
         threshold=settings.threshold,
     )  # fmt: skip
     return ReleaseResult(model=model, tables=drawn.tables, names=names, report=report, files=drawn.kept_files, folder=drawn.folder)
@@ -298,6 +324,16 @@ def _risk(drawn: DrawnTables | DrawnFile, outside: _Holdout, settings: ReleaseSe
     if outside.data is None and (settings.attack.keys or worth_fitting):
         result = replace(result, cross_fit=drawn.cross_fit(settings.synthesis.synthesiser, settings.attack, run))
     return RiskPolicy(settings.max_excess, require_shown=settings.require_shown).judged(result, run.facts)
+
+
+def _set_aside(data: Any, settings: ReleaseSettings, run: RunOptions) -> tuple[Any, Any]:
+    """Return what is left of the data, and the people who are set aside, all rows of a person together."""
+    assert settings.holdout_share is not None
+    reading = settings.synthesis.reading
+    declared = None if isinstance(data, Table) else reading.declared
+    person = settings.synthesis.person or (None if declared is None else declared.only("person"))
+    whole = data if isinstance(data, Table) else open_source(data, **reading.file)
+    return set_aside(whole, settings.holdout_share, seed=run.seed, person=person)
 
 
 def _paths(data: Any) -> list[str | os.PathLike[str]]:

@@ -30,6 +30,9 @@ from .running import RunOptions
 
 __all__ = ["release_on_spark"]
 
+NO_SHARE = "People are set aside where files are read on one machine: pass --engine auto, or split the table on Spark and name the part with --holdout."
+"""Why a share of people is not set aside on Spark: rows have no places there by which they could be chosen again."""
+
 NAME = "synthetic.parquet"
 """The folder of the files that workers write."""
 
@@ -87,6 +90,8 @@ def _check(settings: ReleaseSettings) -> None:
     """Raise where settings ask for what is not done on Spark, before anything is read."""
     check_on_spark(settings.synthesis)
     check_sample(settings.utility.sample_rows)
+    if settings.holdout_share is not None:
+        raise InputError(NO_SHARE)
     if settings.synthesis.private:
         raise InputError(
             "A table that promises privacy is not measured on Spark: its original is read under declared domains alone. Make it with `chaffinch synth --epsilon ... "

@@ -7,6 +7,7 @@ in the sample exactly where the person is, so tests of whole rows see of those p
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -19,6 +20,7 @@ from ..._base.seeds import generator
 from ...stats.resampling import times_drawn
 from ...stats.sampled import SampledRecords, hash_key
 from ...stats.splits import child
+from ...table.holdout import check_long_holdout, check_set_aside
 from ...table.long import LongOrigin, LongTable
 from ...table.long_align import align_files
 from ...table.row_hash import choose_slice
@@ -41,27 +43,37 @@ _SAMPLE = 11
 
 
 class FilesAttacked(NamedTuple):
-    """The data of a study of files, what the sample in them is, and the records of each side."""
+    """The data of a study of files, what the sample in them is, the records of each side, and what is to be said of the holdout."""
 
     data: AttackData
     sample: SampledRecords
     n_rows: Mapping[str, int]
+    holdout_notes: tuple[str, ...] = ()
 
 
 def data_of_files(
-    original: Scan | LongOrigin, synthetics: Sequence[Any], holdout: Any, settings: RiskSettings, root: np.random.SeedSequence, *, progress: Progress = silent
-) -> FilesAttacked:
+    original: Scan | LongOrigin, synthetics: Sequence[Any], holdout: Any, settings: RiskSettings, root: np.random.SeedSequence, *, set_aside: bool = False,
+    holdout_checked: bool = False, progress: Progress = silent,
+) -> FilesAttacked:  # fmt: skip
     """Return the data of a study of files, with the counts of all records, what the sample is of, and how many records each side has.
 
-    Where a missing key matches anything there are no such counts, and all attacks are of the sample.
+    Where a missing key matches anything there are no such counts, and all attacks are of the sample. That the holdout is one is checked unless it was before;
+    `set_aside`: it is of people of the input, of whom no synthetic table may be.
     """
     names = side_names(len(synthetics), holdout is not None)
     others = (*synthetics, *([] if holdout is None else [holdout]))
-    if isinstance(original, LongOrigin):
-        with original.beside(*others, progress=progress) as aligned:
-            return _data_of(dict(zip(names, aligned, strict=True)), settings, root, progress)
-    aligned = align_files(original, *others, names=[name.replace("-", " ") for name in names[1:]], progress=progress)
-    return _data_of(dict(zip(names, aligned, strict=True)), settings, root, progress)
+    with original.beside(*others, progress=progress) if isinstance(original, LongOrigin) else nullcontext(
+        align_files(original, *others, names=[name.replace("-", " ") for name in names[1:]], progress=progress)
+    ) as aligned:
+        files = dict(zip(names, aligned, strict=True))
+        notes: tuple[str, ...] = ()
+        if holdout is not None and not holdout_checked:
+            progress("comparing the holdout with the input", -1)
+            notes = check_long_holdout(files["original"], files["holdout"], original, holdout)
+        for name in names if set_aside else ():
+            if name.startswith("synthetic"):
+                check_set_aside(files[name], files["holdout"], name.replace("-", " "))
+        return _data_of(files, settings, root, progress)._replace(holdout_notes=notes)
 
 
 def _data_of(files: Mapping[str, LongTable], settings: RiskSettings, root: np.random.SeedSequence, progress: Progress) -> FilesAttacked:

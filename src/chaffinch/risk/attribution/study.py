@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -21,10 +22,19 @@ from ...stats.sampled import SAMPLE_ROWS, SampledRecords
 from ...stats.splits import child
 from ...synth import load_model
 from ...table.align import align
+from ...table.holdout import (
+    check_holdout,
+    check_holdout_file,
+    check_holdout_share,
+    check_set_aside,
+    set_aside,
+    set_aside_note,
+)
 from ...table.long import LongOrigin
 from ...table.persons import one_row_each
 from ...table.read import read
 from ...table.scan import Scan
+from ...table.sources import open_source
 from ...table.table import Table
 from ...table.weights import without_weight
 from ..memorisation.finding import MemorisationFinding
@@ -33,7 +43,7 @@ from .attack_data import AttackData, Missing
 from .attacker import ATTACKERS
 from .attempt import Question
 from .exposure import equal_rows, exposed_records, funnel, matched, spread
-from .files import data_of_files
+from .files import FilesAttacked, data_of_files
 from .grids import Numeric, Rare
 from .matching import Match, match_counts
 from .pooling import MODEL_TIMES, pool_of, together
@@ -83,6 +93,7 @@ def risk(
     threshold: int = THRESHOLD,
     thorough: bool = False,
     sample_rows: int = SAMPLE_ROWS,
+    holdout_share: float | None = None,
     model: Any = None,
     seed: Seed = None,
     threads: int | None = None,
@@ -103,6 +114,9 @@ def risk(
         population who are not in the original. Without it there is no excess: the other figures say how much the table tells about
         anybody, not whether it tells more about its own people. Where the original is a scan (`chaffinch.scan`) all are read part by part, in
         bounded memory: CAP, DCAP, DiSCO and TCAP are of all records, other attacks and tests of a sample, and the result says which are which.
+    holdout_share
+        The share of people of the original who were set aside before the synthetic table was made of the others: by `release` with the same share and seed (no
+        seed is seed 0). They are the holdout, the others the original.
     model
         A model of the same people that is released too, or its file: tables are drawn from it and attacked together with the others.
     keys, sensitive, key_sizes, label, measures, attackers, tests, parts, convention, tau, numeric, rare, tolerance, missing, resamples, svm_rows, threshold, thorough, sample_rows
@@ -111,7 +125,7 @@ def risk(
     Raises
     ------
     InputError
-        If columns do not exist or differ, or a setting breaks a rule.
+        If columns do not exist or differ, a setting breaks a rule, or the holdout has people of the original.
 
     Examples
     --------
@@ -127,15 +141,19 @@ def risk(
         convention=convention, tau=tau, numeric=numeric, rare=rare, tolerance=tolerance or {}, missing=missing, resamples=resamples,
         svm_rows=svm_rows, threshold=threshold, thorough=thorough, sample_rows=sample_rows,
     )  # fmt: skip
-    return measure_risk(original, synthetic, holdout, settings, model=model, seed=seed, threads=threads, progress=progress)
+    check_holdout_share(holdout_share, holdout)
+    return measure_risk(original, synthetic, holdout, settings, holdout_share=holdout_share, model=model, seed=seed, threads=threads, progress=progress)
 
 
 def measure_risk(
-    original: Any, synthetic: Any, holdout: Any, settings: RiskSettings, *, model: Any = None,
-    seed: Seed = None, threads: int | None = None, progress: Progress = silent,
+    original: Any, synthetic: Any, holdout: Any, settings: RiskSettings, *, holdout_share: float | None = None, holdout_checked: bool = False,
+    model: Any = None, seed: Seed = None, threads: int | None = None, progress: Progress = silent,
 ) -> RiskResult:  # fmt: skip
     """Return what a synthetic table gives away under some settings.
 
+    `holdout_share`: the share of people to set aside as a holdout, or who were, where a holdout is given too. `holdout_checked`: that it is one was checked before.
+
+    0. Check that the holdout is one.
     1. Bring the tables onto one grid, and draw the sources that attacks are held against.
     2. Ask every question from every source.
     3. Resample people for intervals and p-values.
@@ -145,12 +163,28 @@ def measure_risk(
     names, several = _releases(synthetic)
     if not several:
         raise InputError("Name at least one synthetic table.")
+    check_holdout_file(original, holdout)
+    if holdout_share is not None and holdout is None:
+        if isinstance(original, LongOrigin):
+            raise InputError("People are set aside where files are read here: name a holdout, or pass --engine stream.")
+        parts = original if isinstance(original, Table | Scan) else open_source(original)
+        original, holdout = set_aside(parts, holdout_share, seed=seed if isinstance(seed, int) else None)
     root = seed_sequence(seed)
+    said = () if holdout_share is None else (set_aside_note(holdout_share),)
     if isinstance(original, Scan | LongOrigin):
-        return _measured_files(original, names, several, holdout, settings, model, seed, root, threads, progress)
+        data_of = partial(data_of_files, set_aside=holdout_share is not None, holdout_checked=holdout_checked)
+        return _measured_files(original, names, several, holdout, settings, model, seed, root, threads, progress, data_of, said)
     source = original if isinstance(original, Table) else read(original, rare=settings.rare)
     settings.check(source.schema)
-    notes = (ONE_SYNTHESIS,) * (len(several) == 1) + (ONE_ROW_EACH,) * (source.person_of is not None)
+    if holdout is not None and not holdout_checked:
+        holdout, notes = check_holdout(source, holdout)
+        said = (*said, *notes)
+    if holdout_share is not None and holdout is not None:
+        many = [f"synthetic {i}" for i in range(1, len(several) + 1)] if len(several) > 1 else ["synthetic"]
+        _, *released, aside = align(source, *several, holdout, names=[*many, "holdout"])
+        for name, table in zip(many, released, strict=True):
+            check_set_aside(table, aside, name)
+    notes = said + (ONE_SYNTHESIS,) * (len(several) == 1) + (ONE_ROW_EACH,) * (source.person_of is not None)
     source, holdout = people_of(source, holdout, child(root, 10))
     questions = settings.questions(child(root, 0))
     drawn = [] if model is None else [_drawn(model, source.n_rows, child(root, 7))]
@@ -186,7 +220,7 @@ def _attacked(
 
 def _measured_files(
     original: Scan | LongOrigin, names: Sequence[str], several: Sequence[Any], holdout: Any, settings: RiskSettings, model: Any, seed: Seed,
-    root: np.random.SeedSequence, threads: int | None, progress: Progress,
+    root: np.random.SeedSequence, threads: int | None, progress: Progress, data_of: Callable[..., FilesAttacked], said: tuple[str, ...],
 ) -> RiskResult:  # fmt: skip
     """Return what synthetic files give away: counts of all records, and a sample for the rest."""
     if model is not None:
@@ -196,7 +230,7 @@ def _measured_files(
     settings.check(original.schema)
     progress = giving_back(progress)
     questions = settings.questions(child(root, 0))
-    data, sample, rows = data_of_files(original, several, holdout, settings, root, progress=progress)
+    data, sample, rows, holdout_notes = data_of(original, several, holdout, settings, root, progress=progress)
     data = with_references(data, settings, root)
     run, attacks, family = _attacked(data, questions, settings, root, threads, progress)
     attacks = tuple(replace(attack, records=attack.records or "sample") for attack in attacks)
@@ -205,7 +239,7 @@ def _measured_files(
     sample = _saying(sample, attacks, tests, joint)
     about = about_risk(
         settings, questions, seed, original=rows["original"], synthetic=[rows[name] for name in data.synthetics], holdout=rows.get("holdout"), data=data,
-        notes=(*sample.sentences, *[ONE_SYNTHESIS] * (len(several) == 1)),
+        notes=(*sample.sentences, *said, *holdout_notes, *[ONE_SYNTHESIS] * (len(several) == 1)),
     )  # fmt: skip
     about = replace(about, sample=sample)
     exposure = _exposure(data, questions, settings.threshold, settings.tolerance, slices=sample.chosen_by == "values")

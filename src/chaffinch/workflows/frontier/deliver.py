@@ -109,7 +109,7 @@ def release_chosen(
     holdout = study.holdout
     if holdout is not None and candidate.dropped:
         holdout = holdout[[name for name in holdout.schema.names if name not in candidate.dropped]]
-    release = run_release(study.coded(candidate), settings, holdout=holdout, run=replace(run, seed=seed), outputs=[output])
+    release = run_release(study.coded(candidate), settings, holdout=holdout, holdout_checked=True, run=replace(run, seed=seed), outputs=[output])
     if private is None:
         return release, choice
     assert isinstance(release.model, BayesNetModel)

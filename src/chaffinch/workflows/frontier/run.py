@@ -32,7 +32,7 @@ from ...report.frontier_rules import Limits
 from ...stats.splits import child
 from ...synth import BayesNet
 from ...table import Table
-from ...table.align import align
+from ...table.holdout import check_holdout, check_holdout_file
 from ...table.schema_file import SchemaLike
 from ..release import names_of
 from ..release_result import CONFIDENTIAL
@@ -154,14 +154,18 @@ class FrontierData:
     weight: str | None = None
 
     def read(self, settings: FrontierSettings, run: RunOptions) -> tuple[Table, Table | None]:
-        """Return the table, and the holdout on its grid. Under a promise the schema must declare the domain."""
+        """Return the table, and the holdout on its grid, which must be one. Under a promise the schema must declare the domain."""
+        check_holdout_file(self.data, self.holdout)
         budgets = [epsilon for epsilon in settings.epsilons if epsilon is not None]
         maker = BayesNet(epsilon=max(budgets)) if budgets else BayesNet()
         asked = SynthesisSettings(synthesiser=maker, reading=self.reading, person=self.person, order=self.order, weight=self.weight)
         table = Synthesis(asked, run).read(self.data, settings.check)
         if not isinstance(table, Table):
             raise InputError("A frontier needs a schema that declares the whole domain where epsilons are named: nothing is discovered for it.")
-        holdout = None if self.holdout is None else align(table, self.holdout, names=("holdout",))[1]
+        if self.holdout is None:
+            return table, None
+        holdout, _ = check_holdout(table, self.holdout)
+        assert isinstance(holdout, Table)
         return table, holdout
 
 
