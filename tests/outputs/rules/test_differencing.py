@@ -79,13 +79,11 @@ def test_bands_that_shift_only_in_the_middle(check, codes):
 
 def test_totals_against_totals(check, codes):
     logit = {"kind": "ols", "formula": "PAY ~ AGE", "n": 181}
-    assert found(check(codes, logit, {"kind": "mean", "of": "AGE", "where": "AGE < 80", "n": 180})) == [
-        ("o1", "o2", "fail")
-    ]
+    assert found(check(codes, logit, {"kind": "mean", "of": "AGE", "where": "AGE < 80", "n": 180})) == [("o2", None, "fail"), ("o1", None, "review")]
     without = {"kind": "mean", "of": "AGE", "where": "AGE < 80"}
     assert found(check(codes, logit, without)) == []  # a mean without its n
     histogram = {"kind": "histogram", "of": "AGE", "edges": [20, 50, 79]}
-    assert found(check(codes, logit, histogram)) == [("o1", "o2", "fail")]
+    assert found(check(codes, logit, histogram)) == [("o2", None, "fail"), ("o1", None, "review")]
 
 
 def test_the_same_regression_on_two_populations(check, codes):
@@ -320,3 +318,33 @@ def test_of_numbers_that_cannot_be_subtracted_nothing_is_said(check, people):
     codes = people((60, {"A": "a1"}), (60, {"A": "a2", "AGE": 7}))
     report = check(codes, {"kind": "median", "of": "AGE", "by": ["A"]}, {"kind": "table", "by": ["A"]})
     assert [one.output for one in report if one.rule == "differencing"] == ["o2"]
+
+
+def test_an_output_of_a_subset_fails_and_not_those_that_print_n(check, codes):
+    """Eight outputs of all 181 people, and one of 180: it is the one that shows a person, beside any of the others."""
+    whole = [{"kind": "ols", "formula": f"PAY ~ {right}", "n": 181} for right in ("AGE", "A", "B", "Y", "A + B", "A + Y", "B + Y")]
+    subset = {"kind": "mean", "of": "AGE", "where": "AGE < 80", "n": 180}
+    report = check(codes, *whole[:4], subset, *whole[4:], BY_A)
+    assert {one.output: one.status for one in report if one.rule == "differencing"} == {**{f"o{k}": "review" for k in (1, 2, 3, 4, 6, 7, 8, 9)}, "o5": "fail"}
+    (bad,) = [one for one in report if one.status == "fail"]
+    assert bad.words.startswith("It leaves out fewer than 10 people who are in 'o1', 'o2', 'o3'")
+    assert check(codes, *whole, BY_A).worst == "pass"
+
+
+def test_one_of_a_subset_that_is_out_already_fails_what_would_show_who_is_not_in_it(check, codes):
+    subset = {"kind": "mean", "of": "AGE", "where": "AGE < 80", "n": 180}
+    fit = {"kind": "ols", "formula": "PAY ~ AGE", "n": 181}
+    assert found(check(codes, fit, released=[{**subset, "name": "old"}])) == [("o1", "old", "fail")]
+    assert found(check(codes, subset, released=[{**fit, "name": "old"}])) == [("o1", None, "fail")]
+
+
+def test_numbers_of_people_who_lack_a_value_are_for_a_person_to_look_at(check, codes):
+    """One person without B: two n tell that somebody has none, tables tell of whom, and sums what the person earns."""
+    codes = codes.copy()
+    codes[7, 1] = -1
+    fits = [{"kind": "ols", "formula": f"PAY ~ {right}", "n": n} for right, n in (("AGE", 181), ("B", 180), ("A", 181))]
+    assert found(check(codes, *fits)) == [("o1", "o2", "review"), ("o2", "o3", "review")]
+    assert found(check(codes, fits[0], {"kind": "table", "by": ["B"]})) == [("o2", None, "fail"), ("o1", None, "review")]
+    assert found(check(codes, BY_A, {"kind": "table", "by": ["A", "B"]})) == [("o1", "o2", "fail")]
+    mean = {"kind": "mean", "of": "PAY", "n": True}
+    assert found(check(codes, mean, {**mean, "by": ["B"]})) == [("o1", "o2", "fail")]

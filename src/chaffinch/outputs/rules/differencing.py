@@ -7,14 +7,15 @@ cells are searched up to a limit of work; what is not looked at by then is not a
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ..._base.errors import listed
 from .findings import ORDER, Finding, Status, cells_in_words
 from .policy import Policy
 from .several import differencing_by_several
@@ -39,7 +40,7 @@ class Difference:
     """A union of cells of `outer` that exceeds a union of cells of `inner` by a few people.
 
     `by_definition`: one lies in the other by the levels that define them; otherwise only for these records, which a reader need not know.
-    `complete`: whether every such union was looked at for that.
+    `complete`: whether every such union was looked at for that. `of_total`: whether it is all of `outer` that exceeds it, and no smaller union.
     """
 
     outer: OutputTally
@@ -47,6 +48,12 @@ class Difference:
     cells: tuple[int, ...]
     by_definition: bool
     complete: bool = True
+    of_total: bool = False
+
+    @property
+    def of_n_alone(self) -> bool:
+        """Whether it is between numbers of people alone, and those between them lack a value: nothing else is said of them."""
+        return self.of_total and self.outer.size == self.inner.size == 1 and not self.inner.leaves_out_levels
 
 
 @dataclass(frozen=True, eq=False)
@@ -138,15 +145,16 @@ class Comparer:
         differences, unseen = list[Difference](), list[str]()
         for (outer, inner), found in zip(((one, other), (other, one)), sides, strict=True):
             unseen += found.unseen
-            cells, defined = set[int](), False
+            cells, defined, of_total = set[int](), False, True
             for union, inside in found.pairs:
                 sure = defined_within(inner, np.flatnonzero(inside), outer, union)
                 if sure and not defined:
-                    cells, defined = set(), True
+                    cells, defined, of_total = set(), True, True
                 if sure == defined:
                     cells.update(int(cell) for cell in np.flatnonzero(union))
+                    of_total = of_total and bool((union | (outer.counts == 0)).all())
             if cells:
-                differences.append(Difference(outer, inner, tuple(sorted(cells)), defined, defined or found.complete))
+                differences.append(Difference(outer, inner, tuple(sorted(cells)), defined, defined or found.complete, of_total))
         return TallyComparison(tuple(differences), tuple(unseen), 2 * (one.size + other.size))
 
     def _small_unions(self, one: OutputTally, other: OutputTally, threshold: int) -> list[_Unions]:
@@ -192,18 +200,39 @@ def differencing(
         return []
     findings, comparer = list[Finding](), Comparer()
     for mine in tallies.values():
-        findings += _findings(mine, mine, None, policy, comparer)
+        within = _findings(mine, mine, None, policy, comparer)
+        findings += within if not isinstance(within, Difference) else []
     pairs = [(a, b, tallies[b]) for a, b in combinations(tallies, 2)]
     pairs += [(a, b, theirs) for a in tallies for b, theirs in released.items()]
+    apart = dict[str, list[OutputTally]]()  # by the output that leaves few people out, totals of others that have them
     for a, b, theirs in pairs:
-        findings += _findings(tallies[a], theirs, b, policy, comparer)
+        between = _findings(tallies[a], theirs, b, policy, comparer, released)
+        if isinstance(between, Difference):
+            apart.setdefault(between.inner.output, []).append(between.outer)
+        else:
+            findings += between
+    for name, totals in apart.items():
+        findings += _left_out_by(tallies[name][0], totals, policy, released)
     failed = {frozenset(one.names) for one in findings if one.status == "fail"}
+    failed |= {frozenset({name, total.output}) for name, totals in apart.items() for total in totals}
     findings += differencing_by_several(tallies, released, policy, sizes, failed)
     noted = {name for one in findings for name in one.names}
     for name, mine in tallies.items():
         if name not in noted and any(one.quantities for one in mine):
             good = "No cell or total differs from another output's by fewer people than the threshold."
             findings.append(mine[0].finding("differencing", [], of=mine[0].size, good=good, bad=""))
+    return findings
+
+
+def _left_out_by(cells: OutputTally, totals: Sequence[OutputTally], policy: Policy, released: Collection[str]) -> list[Finding]:
+    """That an output leaves out few people, who are in the totals of others: it fails, and those others are for a person to look at."""
+    least, names = policy.of(cells.kind).threshold, list(dict.fromkeys(total.output for total in totals))
+    quoted = listed([f"'{name}'" for name in names], most=3)
+    bad = f"It leaves out fewer than {least} people who are in {quoted}: subtracting its total or n from theirs shows them. Publish it of the same people, or withhold it."
+    findings = [cells.finding("differencing", ["n"], of=cells.size, good="", bad=bad)]
+    for total in {total.output: total for total in totals if total.output not in released}.values():
+        words = f"Its total or n, beside '{cells.output}', shows fewer than {least} people: it may leave if '{cells.output}' does not."
+        findings.append(total.finding("differencing", [f"{total.part}: n"], of=total.size, good="", bad=words, status="review"))
     return findings
 
 
@@ -225,10 +254,15 @@ def _findings(
     other_name: str | None,
     policy: Policy,
     comparer: Comparer,
-) -> list[Finding]:
-    """The finding between two outputs, or within one: none where nothing differs by few and everything was looked at."""
+    released: Collection[str] = (),
+) -> list[Finding] | Difference:
+    """The finding between two outputs, or within one: none where nothing differs by few and everything was looked at.
+
+    Where one leaves out few people whom the other's total has, and nothing smaller than that total shows them, the difference itself: it is the fault of
+    the one that leaves them out.
+    """
     differences: list[tuple[Difference, Status]] = []
-    unseen, starts = list[str](), 0
+    unseen, starts, summed = list[str](), 0, False
     printed = [one for one in mine if not one.implied]  # what is implied adds nothing to what it is implied by
     ours, others = [*mine, *_margins_beside(mine, theirs)], [*theirs, *_margins_beside(theirs, mine)]
     pairs = combinations(printed, 2) if mine is theirs else ((a, b) for a in ours for b in others)
@@ -244,16 +278,26 @@ def _findings(
         comparison = comparer.of(one, other, least)
         unseen += comparison.unseen
         starts += comparison.starts
-        for difference in comparison.differences:
-            exact = plain and open_to == 0
+        for found in comparison.differences:
+            # What was compared before may be tallies of other outputs, of the same definitions.
+            outer, inner = (one, other) if found.outer.key == one.key else (other, one)
+            difference = replace(found, outer=outer, inner=inner)
+            exact, adds_up = plain and open_to == 0, any(what.startswith("sum:") for what in common)
             status: Status = "review" if difference.complete or not exact else "not assessed"
-            differences.append((difference, "fail" if exact and difference.by_definition else status))
+            n_alone = difference.of_n_alone and not adds_up
+            differences.append((difference, "fail" if exact and difference.by_definition and not n_alone else status))
+            summed = summed or adds_up
     unseen, cells = list(dict.fromkeys(unseen)), mine[0]
     statuses: list[Status] = [status for _, status in differences]
     statuses += ["not assessed"] if unseen else []
     if not statuses:
         return []
     worst = max(statuses, key=ORDER.index)
+    failing = [difference for difference, status in differences if status == "fail"]
+    # Of counts alone: a sum of the same column shows a person's value, whichever of the two is withheld.
+    of_totals = bool(failing) and other_name is not None and not summed and all(one.of_total for one in failing)
+    if of_totals and len({one.inner.output for one in failing}) == 1 and failing[0].inner.output not in released:
+        return failing[0]
     named = [(one.outer, one.outer.called(one.cells)) for one, status in differences if status == worst]
     where = [f"{outer.part}: {name}" for outer, names in named for name in names]
     where = list(dict.fromkeys([*where, *(unseen if worst == "not assessed" else ())]))

@@ -42,6 +42,11 @@ class _Part:
     def output_of(self, variable: int) -> str:
         return self.tallies[self.system.cells[variable][0]].output
 
+    def is_n_alone(self, group: SmallGroup) -> bool:
+        """Whether a combination is of numbers of people alone, who differ by missing values."""
+        used = [self.tallies[self.system.cells[variable][0]] for variable in group.weights]
+        return all(tally.size == 1 and not tally.leaves_out_levels for tally in used)
+
     def named(self, group: SmallGroup) -> list[str]:
         """The cells of a combination, for the inside."""
         cells = [self.system.cells[variable] for variable in list(group.weights)[:MOST_NAMED]]
@@ -68,7 +73,7 @@ def differencing_by_several(
         for part in components(merged(informative(exact), sizes)):
             if len({tally.output for tally in part}) < 3:
                 continue
-            findings += _findings(part, tallies, policy, sizes, told)
+            findings += _findings(part, tallies, policy, sizes, told, counts=quantity == COUNT)
     return findings
 
 
@@ -78,6 +83,8 @@ def _findings(
     policy: Policy,
     sizes: Sequence[int],
     told: set[frozenset[str]],
+    *,
+    counts: bool,
 ) -> list[Finding]:
     least = max(policy.of(tally.kind).threshold for tally in tallies)
     system = count_system(tallies, atoms_of(tallies, sizes))
@@ -90,6 +97,8 @@ def _findings(
         few = min(policy.of(tally.kind).threshold for tally in tallies if tally.output in outputs)
         if not mine or frozenset(outputs) in told or int(system.people[group.atoms].sum()) >= few:
             continue
+        if counts and len(outputs) == 2 and part.is_n_alone(group):
+            continue  # two numbers of people that tell how many lack a value: for review, as the two were compared
         told.add(frozenset(outputs))
         others = [name for name in outputs if name != mine[0]]
         first = new[mine[0]][0]

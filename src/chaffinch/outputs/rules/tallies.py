@@ -39,7 +39,7 @@ class OutputTally:
     be taken of it. `implied`: it is not printed but follows from other tallies of the output. `more_margins`: it has margins that follow
     from it and are none of the output's tallies; they are made where they are wanted (`margin`). `protected`: it is a table of counts within an
     output of another kind, whose withheld cells must not be worked out either. `sizes` are the numbers of levels of all
-    columns of the data.
+    columns of the data; the last level of those in `with_missing` is a missing value.
     """
 
     output: str
@@ -61,6 +61,7 @@ class OutputTally:
     more_margins: bool = False
     protected: bool = False
     sizes: tuple[int, ...] = ()
+    with_missing: tuple[int, ...] = ()
 
     def __repr__(self) -> str:
         return f"OutputTally({self.output!r}, {self.part!r}, {self.size} cells)"
@@ -115,6 +116,12 @@ class OutputTally:
     def is_shown(self) -> Mask:
         """Which cells could have records, and are not withheld."""
         return self.possible & ~self.withheld
+
+    @property
+    def leaves_out_levels(self) -> bool:
+        """Whether a filter, or groups that not all levels are in, leave people out: others than those with a missing value."""
+        kept = (group[:-1] if position in self.with_missing else group for position, group in self.steps)
+        return bool(self.joint) or any((group < 0).any() for group in kept)
 
     @property
     def is_exact(self) -> bool:

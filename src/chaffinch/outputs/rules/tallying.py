@@ -134,7 +134,7 @@ class Tallier:
             self.output.name, self.output.kind, part, tuple(self.missing.step(step) for step in (*whole.steps, *present)),
             (*whole.names, *(("",) for _ in present)), tuple((columns, self.missing.mask(columns, mask)) for columns, mask in joint),
             labels, counts, self._possible(whole, joint), lo, hi, withheld, quantities=frozenset(quantities), sizes=self.missing.sizes,
-            **options,
+            with_missing=self.missing.columns, **options,
         )  # fmt: skip
 
     def counts(self, part: str, cells: Crossing, printed: NDArray[np.object_] | None, **options: Any) -> OutputTally:
