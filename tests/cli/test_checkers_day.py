@@ -180,8 +180,20 @@ def ignored(folder: Path, people: pd.DataFrame) -> None:
     add_help(folder, '"remarks.txt" = { ignore = true }')
 
 
+def cells_far_apart(folder: Path, people: pd.DataFrame) -> None:
+    book = write_workbook(folder / "wide.xlsx", crosstab(people, "area", "smoker"), "area by smoker")
+    book.active["ALL49000"] = 1
+    book.save(folder / "wide.xlsx")
+
+
+def long_blanks(folder: Path, people: pd.DataFrame) -> None:
+    (folder / "blanks.txt").write_text(r_table(people, "area", "sex") + "\n" + " " * 2_000 + "7 of 9 people\n")
+
+
 def with_pain(people: pd.DataFrame) -> pd.DataFrame:
-    return people.assign(pain=np.where(people["age"] % 3 == 0, "None", np.where(people["sex"] == "f", "Mild", "Severe")))
+    return people.assign(
+        pain=np.where(people["age"] % 3 == 0, "None", np.where(people["sex"] == "f", "Mild", "Severe"))
+    )
 
 
 def level_called_none(folder: Path, people: pd.DataFrame) -> None:
@@ -195,9 +207,13 @@ def ignored_records(folder: Path, people: pd.DataFrame) -> None:
     values = [" ".join(f"{one:>9.2f}" for one in residuals[start : start + 6]) for start in range(0, N_PEOPLE, 6)]
     (folder / "head.txt").write_text("> head(people)\n" + people.head(6).to_string() + "\n")
     people.iloc[100:160].to_csv(folder / "records.csv", index=False)
-    (folder / "residuals.txt").write_text("\n".join(line for pair in zip(numbered, values, strict=True) for line in pair) + "\n")
+    (folder / "residuals.txt").write_text(
+        "\n".join(line for pair in zip(numbered, values, strict=True) for line in pair) + "\n"
+    )
     residuals.rename("value").to_csv(folder / "residuals.csv", index=False)
-    (folder / "list.log").write_text(". list sex age in 1/2\n\n     +-----------+\n  1. |   f    34 |\n  2. |   m    51 |\n     +-----------+\n")
+    (folder / "list.log").write_text(
+        ". list sex age in 1/2\n\n     +-----------+\n  1. |   f    34 |\n  2. |   m    51 |\n     +-----------+\n"
+    )
     for name in ("head.txt", "records.csv", "residuals.txt", "residuals.csv", "list.log"):
         add_help(folder, f'"{name}" = {{ ignore = true }}')
 
@@ -259,6 +275,8 @@ TRAPS: tuple[Trap, ...] = (
         change=with_sales,
     ),
     Trap("a regression on one large label", one_large_label, {"wealth.txt": "fail"}, "dominance in a regression", change=with_wealth),
+    Trap("a workbook that fills a memory", cells_far_apart, {"wide.xlsx": "not assessed"}, "more than an output holds"),
+    Trap("2,000 blanks before a line", long_blanks, {"blanks.txt": "pass", "blanks.txt #rest": "not assessed"}, ""),
     Trap("an unclosed quote", unclosed_quote, {"cut.csv": "not assessed", "long.csv": "not assessed"}, "Quotes are not closed"),
 )  # fmt: skip
 """Add a trap here: its name, the function that writes it, verdicts, and what is said."""

@@ -10,11 +10,12 @@ from __future__ import annotations
 import html
 import re
 import zipfile
-from collections.abc import Iterator, Sequence
+import zlib
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from ..._base.errors import FileError, InputError, MissingExtraError, listed
 from ..note import Note
@@ -30,17 +31,24 @@ __all__ = ["ODS", "XLS", "XLSX", "SheetCells", "sheets_of", "unread_contents"]
 MOST_CELLS = 50_000_000
 """Cells between the first and the last of a sheet: more are a sheet with something far from its table."""
 
-_CELL = re.compile(rb"<(?:\w+:)?c\b([^>]*?)(?:/>|>(.*?)</(?:\w+:)?c>)", re.DOTALL)
+MOST_UNPACKED = 64 << 20
+"""Bytes that a workbook of outputs unpacks to."""
+MOST_PROPERTIES = 1 << 18
+MOST_SHEETS = 200
+"""Sheets of a workbook of outputs."""
+
+# No mark is looked for beyond the next one: a sheet whose marks are not closed takes no longer than it is long.
+_CELL = re.compile(rb"<(?:\w{1,20}:)?c\b([^<>]*)>|</(?:\w{1,20}:)?c>")
 _FORMULA = re.compile(rb"<(?:\w+:)?f\b")
 _VALUE = re.compile(rb"<(?:\w+:)?v\b[^>/]*>[^<]")
 _TYPE = re.compile(rb'\bt="(\w+)"')
 _PLACE = re.compile(rb'\br="([A-Z]{1,3})([0-9]{1,7})"')
-_SHEET = re.compile(r"<(?:\w+:)?sheet\b[^>]*>")
+_SHEET = re.compile(r"<(?:\w{1,20}:)?sheet\b[^<>]*>")
 _NUMBER = re.compile(r"\s*[+-]?[0-9]+([.,][0-9]+)?\s*")
 
 
-_PROPERTY = re.compile(rb"<(?:(?:dc|cp|meta):(?:title|subject|description|keywords?|category|user-defined)|vt:\w+)\b[^>]*>([^<]*)<")
-_APP_VERSION = re.compile(rb'<(meta:user-defined|property)\b[^>]*name="AppVersion"[^>]*>.*?</\1>', re.DOTALL)
+_PROPERTY = re.compile(rb"<(?:(?:dc|cp|meta):(?:title|subject|description|keywords?|category|user-defined)|vt:\w{1,20})\b[^<>]*>([^<]*)<")
+_APP_VERSION = re.compile(rb'<(meta:user-defined|property)\b[^<>]*name="AppVersion"[^<>]*>.{0,200}?</\1>', re.DOTALL)
 """The version of the program that wrote a workbook, which LibreOffice files among the properties."""
 
 _READ_PARTS = re.compile(
@@ -87,10 +95,17 @@ class SheetCells:
     visible: bool = True
 
 
-def sheets_of(path: Path) -> list[SheetCells]:
-    """Return all sheets of a workbook that have something in them, hidden ones too, as they stand; FileError or InputError where they cannot be read."""
+def sheets_of(path: Path, *, most_cells: int = MOST_CELLS) -> list[SheetCells]:
+    """Return all sheets of a workbook that have something in them, hidden ones too, as they stand; FileError or InputError where they cannot be read.
+
+    The workbook is measured before it is unpacked: one of more than `most_cells` cells, empty ones between the first and the last of a sheet among them, or
+    whose bytes or text would fill a memory, is refused.
+    """
+    _check_unpacked(path, most_cells)
     workbook, sheets, zipped = _workbook(path)
     every = []
+    if len(sheets) > MOST_SHEETS:
+        raise InputError(f"'{path}' has over {MOST_SHEETS} sheets, more than outputs have. Check it in parts.")
     for name, visible in sheets.items():
         if not _is_filled(path, workbook, name, zipped):
             continue
@@ -107,14 +122,98 @@ def sheets_of(path: Path) -> list[SheetCells]:
     return every
 
 
-def unread_contents(path: Path) -> list[str]:
-    """Return what a workbook holds beside the cells of its sheets, in words: comments, pivot caches, objects and whatever else leaves with it.
+def _check_unpacked(path: Path, most_cells: int) -> None:
+    """Raise where a workbook would fill a memory: by its true sizes, not by those that the archive states."""
+    fault = f"'{path}' unpacks to more than an output holds"
+    try:
+        check_archive(path)
+        archive = zipfile.ZipFile(path)
+    except zipfile.BadZipFile:
+        raise FileError(f"Cannot read '{path}' as a workbook: it is damaged, or an old one. Save it as .xlsx.") from None
+    with archive, open(path, "rb") as handle:
+        sizes = {member.filename: _true_size(handle, member, MOST_UNPACKED) for member in archive.infolist()}
+        if sum(sizes.values()) > MOST_UNPACKED:
+            raise InputError(f"{fault}: over {MOST_UNPACKED >> 20} MiB. Check its tables in parts.")
+        if not {"xl/workbook.xml", "content.xml"} & set(sizes) or "xl/workbook.bin" in sizes:
+            raise FileError(f"Cannot read '{path}' as a workbook: it is none, or a binary one. Save it as .xlsx.")
+        n_cells, n_bytes = _xlsx_extent(archive, sizes)
+        if "content.xml" in sizes:
+            more_cells, more_bytes = _ods_extent(archive.read("content.xml"))
+            n_cells, n_bytes = n_cells + more_cells, n_bytes + more_bytes
+    if n_cells > most_cells:
+        raise InputError(f"{fault}: over {most_cells:,} cells, empty ones among them. Clear what is beside its tables, or check them in parts.")
+    if n_bytes > MOST_UNPACKED:
+        raise InputError(f"{fault}: its cells hold over {MOST_UNPACKED >> 20} MiB of text. Check its tables in parts.")
 
-    An old workbook (.xls) is one stream of bytes in which such contents cannot be told from cells: that is said of it.
-    """
-    with open(path, "rb") as handle:
-        if handle.read(4) != ZIP:
-            return ["comments, pivot caches and objects, if there are any: those of an .xls workbook cannot be listed. Save it as .xlsx"]
+
+def _true_size(handle: BinaryIO, member: zipfile.ZipInfo, most: int) -> int:
+    """How many bytes a part of an archive unpacks to, counted up to some more than `most`; its own word for it may be wrong."""
+    handle.seek(member.header_offset)
+    head = handle.read(30)
+    if len(head) < 30 or head[:4] != ZIP or member.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+        raise FileError("It is packed in a way that is not known here, or damaged. Save it anew.")
+    handle.seek(int.from_bytes(head[26:28], "little") + int.from_bytes(head[28:30], "little"), 1)
+    if member.compress_type == zipfile.ZIP_STORED:
+        return member.compress_size
+    unpacker, size, left = zlib.decompressobj(-15), 0, member.compress_size
+    while left > 0 and size <= most and not unpacker.eof:
+        packed = unpacker.unconsumed_tail or handle.read(min(left, 1 << 16))
+        if not packed:
+            break
+        left -= 0 if unpacker.unconsumed_tail else len(packed)
+        size += len(unpacker.decompress(packed, 1 << 20))
+    while unpacker.unconsumed_tail and size <= most:
+        size += len(unpacker.decompress(unpacker.unconsumed_tail, 1 << 20))
+    return size
+
+
+def _xlsx_extent(archive: zipfile.ZipFile, sizes: Collection[str]) -> tuple[int, int]:
+    """How many cells the sheets of an .xlsx workbook span, and about how many bytes of text they hold with shared texts written out."""
+    n_cells, n_texts, n_bytes = 0, 0, 0
+    for name in sizes:
+        if name.endswith(".xml") and name not in ("content.xml", "styles.xml", "xl/styles.xml", "xl/sharedStrings.xml"):
+            content = archive.read(name)
+            rows = [int(row) for row in re.findall(rb'\br="[A-Z]{1,3}([0-9]{1,7})"', content)]
+            letters = {_number_of(column) for column in set(re.findall(rb'\br="([A-Z]{1,3})[0-9]{1,7}"', content))}
+            unplaced = len(re.findall(rb"<(?:\w{1,20}:)?c\b", content))  # cells need not say where they are
+            n_cells += max((max(rows, default=0) - min(rows, default=0) + 1) * max(letters, default=0), unplaced)
+            n_texts += content.count(b't="s"')
+            n_bytes += len(content)
+    if "xl/sharedStrings.xml" in sizes:
+        texts = re.split(rb"<(?:\w{1,20}:)?si\b", archive.read("xl/sharedStrings.xml"))
+        n_bytes += max(map(len, texts)) * n_texts
+    return n_cells, n_bytes
+
+
+def _ods_extent(content: bytes) -> tuple[int, int]:
+    """The same of an .ods workbook, whose cells and rows may say how often they are repeated."""
+    n_cells, n_bytes = 0, 0
+    for table in content.split(b"<table:table ")[1:]:
+        height, width, row_place = 0, 0, 0
+        for row in table.split(b"<table:table-row")[1:]:
+            times = _repeats(row[: row.find(b">") + 1], b"rows")
+            place, filled, text = 0, 0, 0
+            for cell in re.split(rb"<table:(?:covered-)?table-cell", row)[1:]:
+                head = cell[: cell.find(b">") + 1]
+                place += _repeats(head, b"columns")
+                if b"office:value" in head or b"<text:p" in cell:
+                    filled = place
+                    text += len(cell) * _repeats(head, b"columns")
+            row_place += times
+            if filled:
+                height, width = row_place, max(width, filled)
+                n_bytes += text * times
+        n_cells += height * width
+    return n_cells, n_bytes
+
+
+def _repeats(head: bytes, what: bytes) -> int:
+    found = re.search(rb'number-%s-repeated="([0-9]{1,9})"' % what, head)
+    return int(found[1]) if found else 1
+
+
+def unread_contents(path: Path) -> list[str]:
+    """Return what a workbook holds beside the cells of its sheets, in words: comments, pivot caches, objects and whatever else leaves with it."""
     found: dict[str, None] = {}
     with zipfile.ZipFile(path) as archive:
         if archive.comment:
@@ -131,7 +230,8 @@ def unread_contents(path: Path) -> list[str]:
         if "content.xml" in names:
             found |= dict.fromkeys(_unread_in_ods(archive.read("content.xml")))
         for properties in {"docProps/core.xml", "docProps/custom.xml", "meta.xml"} & set(names):
-            if any(re.search(rb"\d", text) for text in _PROPERTY.findall(_APP_VERSION.sub(b"", archive.read(properties)))):
+            content = archive.read(properties)
+            if len(content) > MOST_PROPERTIES or any(re.search(rb"\d", text) for text in _PROPERTY.findall(_APP_VERSION.sub(b"", content))):
                 found["document properties"] = None
     return list(found)
 
@@ -139,26 +239,27 @@ def unread_contents(path: Path) -> list[str]:
 def _unread_in_sheets(archive: zipfile.ZipFile, names: Sequence[str]) -> Iterator[str]:
     """What the XML of an .xlsx workbook holds that no cell shows."""
     book = archive.read("xl/workbook.xml").decode("utf-8", "replace")
-    sheets = {html.unescape(name) for name in re.findall(r'<(?:\w+:)?sheet\b[^>]*?\bname="([^"]*)"', book)}
+    sheets = {html.unescape(name) for name in re.findall(r'<(?:\w{1,20}:)?sheet\b[^<>]*?\bname="([^"]*)"', book)}
     parts = set()
     for sheet in sheets:
         with suppress(KeyError):
             parts.add(_sheet_path(archive, sheet))
     if any(name not in parts for name in names if re.fullmatch(r"xl/worksheets/[^/]+\.xml", name)):
         yield "a sheet that the workbook does not list"
-    constants = re.findall(r"<(?:\w+:)?definedName\b[^>]*>([^<]*)<", book)
+    constants = re.findall(r"<(?:\w{1,20}:)?definedName\b[^<>]*>([^<]*)<", book)
     if any("!" not in one and re.search(r"\d", one) for one in constants):
         yield "a named value"
     shown: set[bytes] = set()
     for part in parts & set(names):
         content = archive.read(part)
-        shown.update(re.findall(rb'\bt="s"[^>]*>\s*(?:<f\b[^>]*/>|<f\b[^>]*>[^<]*</f>)?\s*<(?:\w+:)?v>(\d+)<', content))
-        around = re.sub(rb"<(?:\w+:)?sheetData\b.*</(?:\w+:)?sheetData>", b"", content, flags=re.DOTALL)
-        if re.search(rb"<(?:\w+:)?(?:odd|even|first)(?:Header|Footer)>[^<]*\d", re.sub(rb"&amp;[\"A-Z\d]", b"", around)):
+        shown.update(re.findall(rb'\bt="s"[^<>]{0,300}>\s{0,99}(?:<f\b[^<>]*/>|<f\b[^<>]*>[^<]*</f>)?\s{0,99}<(?:\w{1,20}:)?v>(\d+)<', content))
+        marks = [mark.start() for mark in re.finditer(rb"</?(?:\w{1,20}:)?sheetData\b", content)]
+        around = content[: marks[0]] + content[marks[-1] :] if marks else content
+        if re.search(rb"<(?:\w{1,20}:)?(?:odd|even|first)(?:Header|Footer)>[^<]*\d", re.sub(rb"&amp;[\"A-Z\d]", b"", around)):
             yield "text in a header or a footer"
-        if re.search(rb"<(?:\w+:)?(?:formula1|prompt)\b[^>]*>[^<!]*\d|\b(?:prompt|error)=\"[^\"]*\d", around):
+        if re.search(rb"<(?:\w{1,20}:)?(?:formula1|prompt)\b[^<>]*>[^<!]*\d|\b(?:prompt|error)=\"[^\"]*\d", around):
             yield "values in a list of allowed entries"
-    if "xl/sharedStrings.xml" in names and len(re.findall(rb"<(?:\w+:)?si\b", archive.read("xl/sharedStrings.xml"))) > len(shown):
+    if "xl/sharedStrings.xml" in names and len(re.findall(rb"<(?:\w{1,20}:)?si\b", archive.read("xl/sharedStrings.xml"))) > len(shown):
         yield "text that no cell shows"
 
 
@@ -299,8 +400,15 @@ def _ods_look(path: Path, name: str) -> tuple[bool, list[int]]:
 def _look(content: bytes) -> _SheetLook:
     n_cells, rows, columns, unstored = 0, 0, 0, False
     errors: dict[str, None] = {}
+    opened: re.Match[bytes] | None = None
     for match in _CELL.finditer(content):
-        attributes, inside = match[1], match[2] or b""
+        if match[1] is not None:
+            opened = None if match[1].endswith(b"/") else match
+            continue
+        if opened is None:
+            continue
+        attributes, inside = opened[1], content[opened.end() : match.start()]
+        opened = None
         place = _PLACE.search(attributes)
         kind = _TYPE.search(attributes)
         if not inside:
@@ -330,7 +438,7 @@ def _sheet_path(archive: zipfile.ZipFile, name: str) -> str:
         named, key = re.search(r'\bname="([^"]*)"', sheet), re.search(r'\b\w+:id="([^"]*)"', sheet)
         if named is None or key is None or html.unescape(named[1]) != name:
             continue
-        for relation in re.findall(r"<(?:\w+:)?Relationship\b[^>]*>", relations):
+        for relation in re.findall(r"<(?:\w{1,20}:)?Relationship\b[^<>]*>", relations):
             if re.search(rf'\bId="{re.escape(key[1])}"', relation) and (target := re.search(r'\bTarget="([^"]*)"', relation)):
                 place = html.unescape(target[1])
                 return place.lstrip("/") if place.startswith("/") else f"xl/{place}"

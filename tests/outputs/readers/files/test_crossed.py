@@ -116,3 +116,22 @@ def test_marks_without_a_number_ask_for_the_threshold() -> None:
     with pytest.raises(OpenQuestionError, match="Below which count"):
         table_facts(crossed("* 30", "40 50", counts=True), Help())
     assert table_facts(crossed("* 30", "40 50", counts=True), Help(threshold=10)).threshold == 10
+
+
+class _Counted(str):
+    """A name that counts how often it is compared."""
+
+    comparisons = 0
+
+    def __eq__(self, other: object) -> bool:
+        _Counted.comparisons += 1
+        return str.__eq__(self, other)
+
+    __hash__ = str.__hash__
+
+
+def test_names_are_compared_about_once_each() -> None:
+    names = [_Counted(f"level {k}") for k in range(2_000)]
+    table = Crossed("x", None, names, (), [("12",)] * len(names), range(2, len(names) + 2), True)
+    assert table_facts(table, Help()).people == 24_000
+    assert _Counted.comparisons < 20 * len(names)  # each with each other: 2,000 times as many

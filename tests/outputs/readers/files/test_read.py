@@ -211,9 +211,11 @@ def test_comments_footers_and_names_of_a_workbook_are_not_assessed(tmp_path: Pat
         assert said in reasons[f"{name}.xlsx #unread"]
 
 
-def test_an_old_workbook_may_hold_more_than_its_cells(tmp_path: Path) -> None:
-    shutil.copy(Path(__file__).parents[3] / "data" / "files" / "visits.xls", tmp_path / "v.xls")
-    assert "Save it as .xlsx" in next(one.reason for one in read_files([tmp_path]).unclear if one.name == "v.xls #unread")
+@pytest.mark.parametrize("name", ["v.xls", "v.xlsb", "v.xlsx", "v.ods"])
+def test_an_old_workbook_may_hold_more_than_its_cells_whatever_it_is_called(tmp_path: Path, name: str) -> None:
+    shutil.copy(Path(__file__).parents[3] / "data" / "files" / "visits.xls", tmp_path / name)
+    (one,) = read_files([tmp_path]).unclear
+    assert (one.name, "Save it as .xlsx" in one.reason) == (name, True)
 
 
 def test_help_is_used_and_help_for_nothing_is_an_error(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
@@ -71,7 +72,7 @@ def table_facts(table: Crossed, given: Help) -> PrintedTable:
     understood = f"a table of numbers, {size}."
     sign = given.decimal or _sign(table, understood)
     for names in (table.rows, table.columns):
-        if twice := next((name for name in names if list(names).count(name) > 1), None):
+        if twice := next((name for name, times in Counter(names).items() if times > 1), None):
             raise LineError(
                 table.lines[0],
                 f"two rows or columns have the same name ({'a blank one' if not twice else 'see the file'}). Name them apart.",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import html
 import io
 import re
 from collections import Counter
@@ -11,12 +12,17 @@ from dataclasses import dataclass, field, replace
 from html.parser import HTMLParser
 from pathlib import Path
 
+from ...._base.errors import InputError
 from .found import LineError
 from .numbers import is_number, plain_text
 
 __all__ = ["CellGrid", "HtmlPage", "blocks_of", "csv_grid", "html_page", "text_grid", "workbook_grids"]
 
 _DELIMITERS = ",;\t|"
+MOST_CELLS = 500_000
+"""Cells of a file, empty ones between its first and last among them: more are no output, and would fill a memory."""
+MOST_TABLES = 1_000
+"""Tables of a sheet, apart by empty rows or columns."""
 
 
 @dataclass(frozen=True)
@@ -46,8 +52,14 @@ def _grid(
     filled: frozenset[tuple[int, int]] = frozenset(),
 ) -> CellGrid:
     width = max(map(len, rows), default=0)
+    _check_cells(width * len(rows))
     even = tuple((*(plain_text(cell) for cell in row), *[""] * (width - len(row))) for row in rows)
     return CellGrid(even, tuple(lines), sheet, filled=filled)
+
+
+def _check_cells(count: int) -> None:
+    if count > MOST_CELLS:
+        raise InputError(f"it has over {MOST_CELLS:,} cells, more than an output has. Records do not leave; check tables in parts.")
 
 
 def csv_grid(text: str) -> CellGrid:
@@ -86,10 +98,13 @@ def workbook_grids(path: Path) -> list[CellGrid]:
     from ....table.formats.workbook import sheets_of
 
     grids = []
-    for sheet in sheets_of(path):
+    for sheet in sheets_of(path, most_cells=MOST_CELLS):
+        height, width = len(sheet.rows), max(map(len, sheet.rows), default=0)
+        merged = [(begin, (min(end[0], height - 1), min(end[1], width - 1))) for begin, end in sheet.merged]
+        _check_cells(sum(max(end[0] - begin[0] + 1, 0) * max(end[1] - begin[1] + 1, 0) for begin, end in merged))
         filled = frozenset(
             (row, column)
-            for begin, end in sheet.merged
+            for begin, end in merged
             for row in range(begin[0], end[0] + 1)
             for column in range(begin[1], end[1] + 1)
             if (row, column) != tuple(begin)
@@ -148,6 +163,7 @@ class _TableParser(HTMLParser):
         self.outside: list[tuple[int, str]] = []
         self.unshown: list[tuple[int, str]] = []
         self.inside: str | None = None
+        self.n_cells = 0
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         self._look_at(tag, attrs)
@@ -161,7 +177,9 @@ class _TableParser(HTMLParser):
         elif tag in ("td", "th") and self.tables and self.tables[-1][0]:
             self.cell = []
             span = dict(attrs).get("colspan") or "1"
-            self.span = min(int(span), 100) if span.isdecimal() else 1
+            self.span = min(int(span), 100) if span.isdecimal() and len(span) < 9 else 1
+            self.n_cells += self.span
+            _check_cells(self.n_cells)
         elif tag == "br" and self.cell is not None:
             self.cell.append(" ")
 
@@ -219,8 +237,11 @@ class HtmlPage:
 def html_page(text: str) -> HtmlPage:
     """Return what a page holds."""
     parser = _TableParser()
-    parser.feed(text)
-    parser.close()
+    parser.feed(text)  # no close(): it would look for the end of each mark that has none, over and over
+    if "<" in parser.rawdata:
+        parser.unshown.append((parser.getpos()[0], "what follows a mark that is not closed"))
+    elif parser.rawdata.strip():
+        parser.outside.append((parser.getpos()[0], html.unescape(parser.rawdata).strip()))
     if parser.cell is not None:  # a page that ends within a cell: what stands there is text
         parser.outside.append((parser.getpos()[0], "".join(parser.cell).strip()))
     grids = tuple(_grid(rows, lines) for rows, lines in parser.tables if rows)
@@ -274,12 +295,10 @@ def blocks_of(grid: CellGrid) -> list[CellGrid]:
         while stop < len(rows) and not _empty(rows[stop]):
             stop += 1
         for part in _beside(grid, start, stop):
-            while part.rows and _alone(part.rows[0]) and part.rows[0][0] and not _one_column(part):
-                titles.append(part.rows[0][0])
-                part = _rest(part, 1, len(part.rows))
-            end = len(part.rows)
+            first, end = _titles(part), len(part.rows)
+            titles += [row[0] for row in part.rows[:first]]
             while (
-                end > 1
+                end > first + 1
                 and _alone(part.rows[end - 1])
                 and part.rows[end - 1][0]
                 and not is_number(part.rows[end - 1][0])
@@ -287,16 +306,27 @@ def blocks_of(grid: CellGrid) -> list[CellGrid]:
             ):
                 end -= 1
             notes = [row[0] for row in part.rows[end:]]
-            part = _rest(part, 0, end)
+            part = _rest(part, first, end)
             if part.rows:
                 blocks.append(CellGrid(part.rows, part.lines, grid.sheet, (*titles, *notes), part.filled))
                 titles = []
+            if len(blocks) > MOST_TABLES:
+                raise InputError(f"it has over {MOST_TABLES:,} tables on a sheet, more than an output has. Check it in parts.")
         start = stop
     return blocks
 
 
-def _one_column(grid: CellGrid) -> bool:
-    return all(_alone(row) for row in grid.rows) and any(is_number(cell) for row in grid.rows for cell in row)
+def _titles(grid: CellGrid) -> int:
+    """How many rows at the top hold a title: one cell, the first, and not a column of numbers under it."""
+    alone = [_alone(row) for row in grid.rows]
+    column_from = len(alone)  # the first row from which on each has one cell
+    while column_from and alone[column_from - 1]:
+        column_from -= 1
+    last_number = max((k for k, row in enumerate(grid.rows) if any(map(is_number, row))), default=-1)
+    count = 0
+    while count < len(alone) and alone[count] and grid.rows[count][0] and not column_from <= count <= last_number:
+        count += 1
+    return count
 
 
 def _rest(grid: CellGrid, start: int, stop: int) -> CellGrid:
@@ -328,9 +358,8 @@ def _beside(grid: CellGrid, start: int, stop: int) -> list[CellGrid]:
             if start <= row < stop and begin <= column < end
         )
         own = [(row[begin:end], line) for row, line in zip(rows, grid.lines[start:stop], strict=True)]
-        while own and _empty(own[0][0]):
-            own, filled = own[1:], frozenset((row - 1, column) for row, column in filled)
-        while own and _empty(own[-1][0]):
-            own = own[:-1]
+        shown = [k for k, (row, _) in enumerate(own) if not _empty(row)]
+        own = own[shown[0] : shown[-1] + 1]
+        filled = frozenset((row - shown[0], column) for row, column in filled if row >= shown[0])
         parts.append(CellGrid(tuple(row for row, _ in own), tuple(line for _, line in own), grid.sheet, (), filled))
     return parts

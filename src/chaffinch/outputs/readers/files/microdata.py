@@ -133,7 +133,7 @@ def _list_length(block: Sequence[str]) -> int:
 
 
 def _is_plain(cell: str) -> bool:
-    return re.fullmatch(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?|NA|NaN", cell) is not None
+    return re.fullmatch(r"[-+]?(\d++(\.\d*+)?+|\.\d++)([eE][-+]?\d++)?+|NA|NaN", cell) is not None
 
 
 def _canonical(value: Any) -> str:

@@ -10,8 +10,11 @@ from ...precision import SUPPRESSED
 
 __all__ = ["DecimalSign", "is_number", "is_whole", "is_withheld_mark", "number_text", "plain_text", "sign_of"]
 
+MAX_NUMBER = 80
+"""Characters of a cell up to which it may be a number."""
+# Nothing is tried twice (+ after each count): a row of stars or blanks takes no longer than it is long.
 _DECORATED = re.compile(
-    r"^[(\[]?\s*(?P<number>[-+]?(?:\d[\d.,' ]*|[.,]\d+)(?:[eE][-+]?\d+)?)\s*\*{0,4}[)\]]?\s*(?:\*{1,4}|[.+†‡^]|\s)*%?$"
+    r"[(\[]?+\s*+(?P<number>[-+]?+(?:\d[\d.,' ]*+|[.,]\d++)(?:[eE][-+]?+\d++)?+)\s*+\*{0,4}+[)\]]?+[\s*.+†‡^]*+%?+"
 )
 _PLAIN = re.compile(r"[-+]?(\d+(\.\d*)?|\.\d+)([eE][-+]?\d+)?")
 _BAND = re.compile(r"(?:<=?|>=?)\s*\d+|\d+\s*(?:-|to)\s*\d+")
@@ -38,6 +41,8 @@ def plain_text(text: str) -> str:
 
 def _core(text: str) -> str | None:
     """The digits and signs of a number, without stars and brackets; None where it is no number."""
+    if len(text) > MAX_NUMBER:
+        return None
     match = _DECORATED.fullmatch(plain_text(text))
     return None if match is None else match["number"].strip().replace(" ", "").replace("'", "")
 

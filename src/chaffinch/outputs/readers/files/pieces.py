@@ -80,7 +80,7 @@ def whole(text: str) -> int:
     return int(float(plain))
 
 
-LEGEND = re.compile(r"[*+†‡.' ]*p ?< ?0?[.,]\d+([;,] *[*+†‡.' ]*p ?< ?0?[.,]\d+)*")
+LEGEND = re.compile(r"[*+†‡.' ]*+p ?< ?0?[.,]\d++([;,][*+†‡.' ]*+p ?< ?0?[.,]\d++)*+")
 """What stars stand for, below a table."""
 
 

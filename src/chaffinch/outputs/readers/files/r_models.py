@@ -43,7 +43,7 @@ def read_r_models(lines: Sequence[str]) -> list[Piece]:
     pieces = []
     for k, start in enumerate(starts):
         stop = starts[k + 1] if k + 1 < len(starts) else len(lines)
-        call, _ = _call(lines, start)
+        call, _ = _call(lines[start:stop], 0)
         last = _LAST.get(call.split("(")[0].split("::")[-1])
         ends = [at for at in range(start, stop) if last is not None and last.match(lines[at].strip())]
         if not ends:  # no end, or of an intercept alone: up to the last line that says something of a fit

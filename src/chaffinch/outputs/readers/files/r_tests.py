@@ -36,7 +36,7 @@ def read_r_tests(lines: Sequence[str]) -> list[Piece]:
             continue
         title = next((k for k in range(at - 1, -1, -1) if lines[k].strip()), at)
         end = at + 1
-        while end < len(lines) and lines[end].strip():
+        while end < len(lines) and lines[end].strip() and not _DATA.fullmatch(lines[end].rstrip()):
             end += 1
         body = list(lines[at:end])
         pieces.append(Piece(range(title + 1, end + 1), "R", partial(_facts, lines[title].strip(), body, at + 1)))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from io import BytesIO
@@ -25,14 +26,25 @@ from .sheet_tables import grid_pieces, remarks_of
 __all__ = ["OutputFiles", "read_files"]
 
 TABLES = (".csv", ".tsv")
-WORKBOOKS = (".xlsx", ".xlsm", ".xlsb", ".xls", ".ods")
+WORKBOOKS = (".xlsx", ".xlsm", ".ods")
 TEXTS = (".txt", ".log", ".out", ".lst", ".smcl", ".text", ".rout", ".md")
 PAGES = (".html", ".htm")
+OLD_WORKBOOKS = (".xls", ".xlsb")
+"""Workbooks of which neither the size nor what lies beside the cells can be told before they are unpacked."""
 MOST_BYTES = 16 << 20
+MOST_LINES = 100_000
+MOST_LINE = 20_000
+"""Characters of a line of text: more are no output."""
+MOST_WORK = 2_000_000_000
+"""Sum of the squared lengths of lines: what the rows of a table drawn in text may take to be told apart."""
+MOST_OUTPUTS = 1_000
+"""Outputs in one file."""
+MOST_IN_ALL = 5_000
+"""Outputs in all files: each is compared with each other."""
 MOST_FILES = 2_000
 
 _DECORATION = re.compile(
-    r"\s*(>.*|\+ .*|\. .*|[-=*_+|\s]+|Signif\. codes:.*|\[\d+\]\s*|name: .*|log: .*|log type: .*|(opened|closed) on: .*)\s*"
+    r">.*|\+ .*|\. .*|[-=*_+|\s]++|Signif\. codes:.*|\[\d+\]|name: .*|log: .*|log type: .*|(opened|closed) on: .*"
 )
 
 
@@ -105,6 +117,8 @@ def read_files(paths: Sequence[Path]) -> OutputFiles:
                 unclear.append(
                     UnclearOutput(name, place, "", "A number of it cannot be read: it is none, or not of its kind.")
                 )
+    if len(names) > MOST_IN_ALL:
+        raise InputError(f"There are over {MOST_IN_ALL:,} outputs. Check them in parts.")
     companion.check(names)
     ignored += [one.name for one in unclear if companion.of(one.name).ignore and one.verdict != "fail"]
     looked_at = tuple(one for one in unclear if one.name not in ignored)
@@ -131,8 +145,7 @@ def _listed(paths: Sequence[Path]) -> tuple[list[Path], Path]:
         folder = files[0].parent
     if len(files) > MOST_FILES:
         raise InputError(f"There are {len(files)} files, over {MOST_FILES}. Check them in parts.")
-    doubled = [one.name for one in files]
-    if twice := next((name for name in doubled if doubled.count(name) > 1), None):
+    if twice := next((name for name, times in Counter(one.name for one in files).items() if times > 1), None):
         raise InputError(f"Two files are called '{twice}'. Check them apart.")
     return files, folder
 
@@ -152,6 +165,8 @@ def _parts(file: Path) -> Contents:
         if ending in WORKBOOKS:
             parts, faults, rows = _of_grids(file.name, workbook_grids(file))
             return parts, faults + _unread(file.name, unread_contents(file)), rows
+        if ending in OLD_WORKBOOKS:
+            raise InputError(f"'{ending}' workbooks are not read: what lies in them beside their cells cannot be listed. Save it as .xlsx.")
         if ending not in (*TABLES, *TEXTS, *PAGES):
             raise InputError(
                 f"files that end in '{ending}' are not read: {', '.join((*TABLES, *WORKBOOKS, *TEXTS, *PAGES))} are. Take it out of the folder."
@@ -233,6 +248,8 @@ def _nothing(name: str, line: int | None = None) -> UnclearOutput:
 
 def _named(name: str, file: str, sheet: str | None, pieces: Sequence[Piece]) -> Parts:
     """Pieces with the names of their outputs: that of the file or sheet, and a number where there are several."""
+    if len(pieces) > MOST_OUTPUTS:
+        raise InputError(f"it has over {MOST_OUTPUTS:,} outputs. Check it in parts.")
     several = len(pieces) > 1
     return [
         (f"{name} #{k}" if several else name, Place(file, sheet, piece.line), piece)
@@ -243,6 +260,12 @@ def _named(name: str, file: str, sheet: str | None, pieces: Sequence[Piece]) -> 
 def _of_text(name: str, text: str) -> Contents:
     """The pieces of a text, each line claimed by the first reader that knows it; and the lines with numbers that none does."""
     lines = text.splitlines()
+    if len(lines) > MOST_LINES:
+        raise InputError(f"it has over {MOST_LINES:,} lines, more than outputs have. Check it in parts.")
+    if long := next((number for number, line in enumerate(lines, 1) if len(line) > MOST_LINE), None):
+        raise LineError(long, f"the line has over {MOST_LINE:,} characters, more than an output has.")
+    if sum(len(line) ** 2 for line in lines) > MOST_WORK:
+        raise InputError("its lines are longer than those of outputs. Check it in parts.")
     claimed: set[int] = set()
     pieces: list[Piece] = []
     for reader in READERS:
@@ -251,7 +274,7 @@ def _of_text(name: str, text: str) -> Contents:
         claimed |= {line for piece in own for line in piece.lines}
     pieces.sort(key=lambda piece: piece.line)
     left = [
-        k for k, line in enumerate(lines, 1) if k not in claimed and is_remark(line) and not _DECORATION.fullmatch(line)
+        k for k, line in enumerate(lines, 1) if k not in claimed and is_remark(line) and not _DECORATION.fullmatch(line.strip())
     ]
     rows, records = printed_rows(name, lines)
     pieces = [piece for piece in pieces if not any(one.place.line in piece.lines for one in records)]

@@ -16,7 +16,7 @@ from .printed_fit import PrintedFit
 
 __all__ = ["read_statsmodels_text"]
 
-_TITLE = re.compile(r"\s*[\w ]*(Regression|Model Regression) Results\s*")
+_TITLE = re.compile(r"[\w ]*Regression Results")
 _DOUBLE = re.compile(r"\s*={20,}\s*")
 _HEAD = re.compile(r"\s*coef\s+std err\b.*")
 _ROW = re.compile(rf"(?P<name>\S.*?)\s+(?P<numbers>(?:(?:{NUMBER}|nan|-?inf)\s+){{5}}(?:{NUMBER}|nan|-?inf))\s*")
@@ -29,7 +29,7 @@ def read_statsmodels_text(lines: Sequence[str]) -> list[Piece]:
     starts = [
         k
         for k, line in enumerate(lines)
-        if _TITLE.fullmatch(line) and k + 1 < len(lines) and _DOUBLE.fullmatch(lines[k + 1])
+        if _TITLE.fullmatch(line.strip()) and k + 1 < len(lines) and _DOUBLE.fullmatch(lines[k + 1])
     ]
     pieces = []
     for number, start in enumerate(starts):
