@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -52,6 +53,8 @@ def test_plain_data_and_back_are_the_same() -> None:
     text = json.dumps(result.to_dict(), allow_nan=False)
     assert FrontierResult.from_dict(json.loads(text)) == result
     assert result.to_dict()["version"] == 1
+    assert json.loads(text)["choice"]["state"] == "undecided"
+    assert "state" not in frontier_result(choice=replace(result.choice, limits=Limits())).to_dict()["choice"]
 
 
 @pytest.mark.parametrize(("data", "message"), [({"format": "other"}, "chaffinch-frontier"), ({"format": "chaffinch-frontier", "version": 1}, "at least one worth")])
@@ -95,3 +98,28 @@ def test_it_shows_itself(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> 
     assert "<svg" in result._repr_html_()
     result.named("people.csv").to_html(tmp_path / "page.html")
     assert "people.csv" in (tmp_path / "page.html").read_text("utf-8")
+
+
+@pytest.mark.parametrize(
+    ("unseen", "released", "state", "allowed"),
+    [
+        ({"lower": -0.01, "upper": 0.04}, {"lower": -0.01, "upper": 0.03}, "shown to keep", True),
+        ({"lower": -0.01, "upper": 0.04}, {"lower": -0.01, "upper": 0.2}, "undecided", True),
+        ({"lower": -0.01, "upper": 0.2}, {"lower": -0.01, "upper": 0.03}, "undecided", True),
+        ({"lower": -0.01, "upper": 0.04}, {"lower": -0.01, "upper": 0.03, "not_shown": "Models of halves."}, "undecided", True),
+        ({"lower": -0.01, "upper": 0.04, "not_shown": "2 attacks or tests have no upper bound."}, {"lower": -0.01, "upper": 0.03}, "undecided", True),
+        ({"lower": -0.01, "upper": 0.04}, {"lower": 0.06, "upper": 0.3}, "exceeds", False),
+    ],
+)
+def test_the_settings_and_the_release_itself_have_one_state(unseen, released, state, allowed):
+    search = evaluation(100, 0.035, 0.74)
+    confirmation = Confirmation(evaluation=replace(search, risk=RiskFigure(estimate=0.02, **unseen)), passed=True)
+    choice = FrontierChoice(rule="data", limits=Limits(max_excess=0.05), worth="accuracy", evaluation=search, confirmations=(confirmation,), released=RiskFigure(**released))
+    assert (choice.state, choice.allowed) == (state, allowed)
+    first = {"shown to keep": "SHOWN TO KEEP THE LIMIT: ", "undecided": "UNDECIDED: ", "exceeds": "EXCEEDS THE LIMIT: "}[state]
+    assert choice.limit_sentence.startswith(first)
+    assert choice.limit_sentence.endswith("No table was written.")
+    for figure in (unseen, released):
+        assert figure.get("not_shown", "") in choice.limit_sentence
+    assert replace(choice, table="to-release/a.csv").limit_sentence.endswith("The table is in to-release/a.csv.")
+    assert (replace(choice, limits=Limits()).state, replace(choice, limits=Limits()).limit_sentence) == (None, "")

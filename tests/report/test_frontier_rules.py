@@ -69,7 +69,7 @@ def test_of_equals_by_a_standard_error_the_safest_is_chosen() -> None:
 def test_limits_that_nothing_meets_name_the_nearest() -> None:
     some = [one(0.2, 0.9, 1), one(0.12, 0.1, 30)]
     assert nearest(some, Limits(max_excess=0.1)).candidate.leaf == 30
-    with pytest.raises(InputError, match=r"None of 2 settings keeps to an excess of at most 0\.1\. Nearest: trees, leaves of 30, with an excess of 0\.12"):
+    with pytest.raises(InputError, match=r"None of 2 settings is within an excess of at most 0\.1, with room for doubt\. Nearest: trees, leaves of 30, with an excess of 0\.12"):
         pick(some, Limits(max_excess=0.1), "w")
     with pytest.raises(InputError, match="could be attacked"):
         pick([one(None, 0.9)], Limits(max_excess=0.1), "w")

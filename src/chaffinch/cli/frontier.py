@@ -84,7 +84,7 @@ def frontier(
     quiet: Quiet = False,
     threads: Threads = None,
 ) -> None:
-    """Try settings, draw what they give away beside what they are worth, and release the most useful that keeps to limits.
+    """Try settings, draw what they give away beside what they are worth, and release the most useful that is not seen to exceed limits.
 
     People are parted by person: settings are tried on one part and the choice is confirmed on the other, which the search never sees. The table that is
     released is made of everybody. confidential/ gets frontier.html, frontier.json, the list of evaluated settings and the report of the release; to-release/ the table. Ends

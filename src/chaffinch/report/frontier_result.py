@@ -170,6 +170,11 @@ class FrontierChoice:
         print(self.sentence)
 
 
+def _without_worked_out(choice: Any) -> Any:
+    """The data of a choice without what is worked out from the others."""
+    return {name: value for name, value in choice.items() if name not in ("state", "limit_sentence")} if isinstance(choice, Mapping) else choice
+
+
 def _bounds_sentence(figure: RiskFigure, where: str) -> str:
     """Both bounds of the largest excess, and the smallest that would have been seen."""
     if figure.lower is None and figure.upper is None:
@@ -296,7 +301,10 @@ class FrontierResult:
     def to_dict(self) -> dict[str, Any]:
         """Return the frontier as plain data: `chaffinch-frontier`, version 1."""
         parts = ("about", "evaluations", "references", "worths", "limits", "choice", "changes", "curves")
-        return {"format": FORMAT, "version": VERSION, **{name: to_plain(getattr(self, name)) for name in parts}, "run": self.run.to_dict()}
+        plain = {name: to_plain(getattr(self, name)) for name in parts}
+        if self.choice is not None and self.choice.state is not None:
+            plain["choice"] |= {"state": str(self.choice.state), "limit_sentence": self.choice.limit_sentence}
+        return {"format": FORMAT, "version": VERSION, **plain, "run": self.run.to_dict()}
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> FrontierResult:
@@ -314,7 +322,7 @@ class FrontierResult:
         return cls(
             about=from_plain(FrontierAbout, without_none(data.get("about")), what="'about'"),
             limits=from_plain(Limits, data.get("limits") or {}, what="'limits'"),
-            choice=from_plain(FrontierChoice, data["choice"], what="'choice'") if data.get("choice") else None,
+            choice=from_plain(FrontierChoice, _without_worked_out(data["choice"]), what="'choice'") if data.get("choice") else None,
             run=from_plain(RunFacts, without_none(data.get("run")), what="'run'"),
             evaluations=from_plain(tuple[Evaluation, ...], parts["evaluations"] or (), what="'evaluations'"),
             references=from_plain(tuple[Evaluation, ...], parts["references"] or (), what="'references'"),

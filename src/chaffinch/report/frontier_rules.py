@@ -129,13 +129,13 @@ def nearest(evaluations: Sequence[Evaluation], limits: Limits) -> Evaluation | N
 
 
 def no_candidate(evaluations: Sequence[Evaluation], limits: Limits) -> InputError:
-    """Return the error that nothing keeps to limits, with what comes nearest."""
+    """Return the error that nothing is within limits, with what comes nearest."""
     close = nearest(evaluations, limits)
     if close is None:
         return InputError(f"None of {len(evaluations)} settings could be attacked, so none is known to keep to {limits.words}. Name other keys, or more people.")
     auc = "" if limits.max_auc is None or close.risk.auc is None else f" and a membership AUC of {number(close.risk.auc)}"
     return InputError(
-        f"None of {len(evaluations)} settings keeps to {limits.words}. Nearest: {close.words}, with an excess of {number(close.risk.estimate)}, {number(close.risk.ceiling)} with room for doubt{auc}. "
+        f"None of {len(evaluations)} settings is within {limits.words}, with room for doubt. Nearest: {close.words}, with an excess of {number(close.risk.estimate)}, {number(close.risk.ceiling)} with room for doubt{auc}. "
         "Allow more, search longer (--budget, --evaluations), or give more people: an excess is known more closely then."
     )
 

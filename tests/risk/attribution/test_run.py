@@ -53,10 +53,11 @@ def test_a_quick_run_has_the_figures_of_a_thorough_one():
     options = {"keys": ["a"], "sensitive": ["s"], "resamples": 40, "svm_rows": 50, "seed": 3}
     quick, thorough = (chaffinch.risk(*tables, **options, thorough=thorough) for thorough in (False, True))
     every = {attack.measure: attack for attack in thorough.attacks}
+    of_all = {"p_family": None, "lower_bound": None, "upper_bound": None}
     assert set(every) - {attack.measure for attack in quick.attacks} == {"svm", "rf", "lr"}
     for attack in quick.attacks:
-        assert replace(attack, p_family=None, lower_bound=None) == replace(every[attack.measure], p_family=None, lower_bound=None)
-    together = [[replace(test, p_family=None, lower_bound=None) for test in run.memorisation_tests] for run in (quick, thorough)]
+        assert replace(attack, **of_all) == replace(every[attack.measure], **of_all)
+    together = [[replace(test, **of_all) for test in run.memorisation_tests] for run in (quick, thorough)]
     assert together[0] == together[1]
     assert [(part.what, part.flag) for part in quick.about.left_out] == [("attackers svm, rf, lr", "--thorough")]
     assert thorough.about.left_out == ()

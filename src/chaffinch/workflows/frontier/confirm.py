@@ -107,7 +107,7 @@ def choice_sentence(choice: FrontierChoice) -> str:
         tried = len(choice.confirmations)
         words = "; ".join(f"{one.evaluation.words}: at least {number(one.evaluation.risk.lower)}" for one in choice.confirmations)
         return (
-            f"None could be confirmed: {tried} of the settings that kept to {choice.limits.words} on the people of the search did not on people it never saw ({words}). "
+            f"None could be confirmed: {tried} of the settings whose estimates were within {choice.limits.words} on the people of the search failed on people it never saw ({words}). "
             "Nothing is released. Allow less in the search, so that what it finds has room, or give more people."
         )
     search, unseen = choice.evaluation, last.evaluation
