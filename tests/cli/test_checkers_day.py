@@ -247,6 +247,105 @@ def one_large_label(folder: Path, people: pd.DataFrame) -> None:
     (folder / "wealth.txt").write_text(smf.ols("wealth ~ age", people).fit().summary().as_text() + "\n")
 
 
+def with_score(people: pd.DataFrame) -> pd.DataFrame:
+    """A score that three people lack, and a note that 200 do."""
+    score = pd.Series(np.where(people["age"] % 2 == 0, "high", "low"), index=people.index)
+    rare = pd.Series(np.where(people["income"] % 2 == 0, "even", "odd"), index=people.index)
+    return people.assign(score=score.where(people.index > 2), note=rare.where(people.index >= 200))
+
+
+def few_missing(folder: Path, people: pd.DataFrame) -> None:
+    people.groupby("score").size().rename("n").reset_index().to_csv(folder / "score.csv", index=False)
+
+
+def many_missing(folder: Path, people: pd.DataFrame) -> None:
+    people.groupby("note").size().rename("n").reset_index().to_csv(folder / "note.csv", index=False)
+
+
+def visits(folder: Path, people: pd.DataFrame) -> None:
+    (folder / "visits.csv").write_text("patient,n\n" + "".join(f"P{k:03d},{10 + k % 7}\n" for k in range(60)))
+
+
+def value_counts(folder: Path, people: pd.DataFrame) -> None:
+    counts = (people["smoker"] == "yes").map({False: 10, True: 20}).rename("dose").value_counts()
+    (folder / "printed.txt").write_text(f"{counts}\n")
+    (folder / "bare.txt").write_text(f"{counts.to_string()}\n")
+
+
+def with_dose(people: pd.DataFrame) -> pd.DataFrame:
+    return people.assign(dose=np.where(people["smoker"] == "yes", 20, 10))
+
+
+def unknown_column(folder: Path, people: pd.DataFrame) -> None:
+    (folder / "town.csv").write_text("sex by town\n,a,b,Total\nf,40,20,60\nm,30,4,34\nTotal,70,24,94\n")
+
+
+def r_logit(people: pd.DataFrame, label: str, columns: list[str]) -> str:
+    """summary(glm(..., binomial)) as R prints it: its standard errors are those of the weights with which the last step was taken."""
+    x = np.column_stack([np.ones(len(people)), people[columns].to_numpy(dtype=float)])
+    y = people[label].to_numpy(dtype=float)
+    mean, deviance = (y + 0.5) / 2, np.inf
+    eta = np.log(mean / (1 - mean))
+    while True:
+        weight = mean * (1 - mean)
+        covariance = np.linalg.inv(x.T @ (weight[:, None] * x))
+        beta = covariance @ x.T @ (weight * (eta + (y - mean) / weight))
+        eta = x @ beta
+        mean, before = 1 / (1 + np.exp(-eta)), deviance
+        deviance = -2 * np.where(y == 1, np.log(mean), np.log(1 - mean)).sum()
+        if abs(deviance - before) / (abs(deviance) + 0.1) < 1e-8:
+            break
+    errors, share = np.sqrt(np.diag(covariance)), y.mean()
+    null = -2 * len(y) * (share * np.log(share) + (1 - share) * np.log(1 - share))
+    rows = "\n".join(
+        f"{name:<12} {b:.8f} {e:.8f} {b / e:8.3f} 0.0123 *" for name, b, e in zip(["(Intercept)", *columns], beta, errors, strict=True)
+    )
+    call = f"glm(formula = {label} ~ {' + '.join(columns)}, family = binomial, data = people)"
+    return (
+        f"\nCall:\n{call}\n\nCoefficients:\n             Estimate Std. Error z value Pr(>|z|)\n{rows}\n---\n\n(Dispersion parameter for binomial family taken to be 1)\n\n"
+        f"    Null deviance: {null:.2f}  on {len(y) - 1}  degrees of freedom\nResidual deviance: {deviance:.2f}  on {len(y) - len(beta)}  degrees of freedom\n"
+        f"AIC: {deviance + 2 * len(beta):.2f}\n\nNumber of Fisher Scoring iterations: 4\n"
+    )
+
+
+def genuine_r(folder: Path, people: pd.DataFrame) -> None:
+    (folder / "glm.txt").write_text(r_logit(people, "ill", ["age", "income"]))
+
+
+def one_person_less(folder: Path, people: pd.DataFrame) -> None:
+    import statsmodels.formula.api as smf
+
+    fit = smf.ols("income ~ age + smoker", people.drop(index=5)).fit()
+    (folder / "less.txt").write_text(fit.summary().as_text() + "\n")
+
+
+def filter_of_its_own(folder: Path, people: pd.DataFrame) -> None:
+    some = people[people["ward"] == "b"]
+    some.groupby("sex").size().rename("n").reset_index().to_csv(folder / "ward.csv", index=False)
+    add_help(folder, """"ward.csv" = { where = "ward == 'b'" }""")
+
+
+def with_ward(people: pd.DataFrame) -> pd.DataFrame:
+    return people.assign(ward=np.where(people["age"] < 50, "a", "b"))
+
+
+def a_few_left_out(folder: Path, people: pd.DataFrame) -> None:
+    most = int(people["income"].nlargest(3).min())
+    some = people[people["income"] < most]
+    some.groupby("ward").size().rename("n").reset_index().to_csv(folder / "subset.csv", index=False)
+    add_help(folder, f'"subset.csv" = {{ where = "income < {most}" }}')
+
+
+FOR_REVIEW = dict.fromkeys(
+    (
+        "01_sex_by_area.csv", "02_ill_by_area.txt", "03_smoker.log", "04_age_by_sex.csv: n", "05_area_by_smoker.xlsx", "06_sex_by_smoker.html",
+        "07_income.txt", "08_ill.txt", "09_three.csv",
+    ),
+    "review",
+)  # fmt: skip
+"""Good outputs whose n or total, beside one that leaves out a few people, shows these."""
+
+
 TRAPS: tuple[Trap, ...] = (
     Trap("small cells", small_cells, {"small.csv": "fail"}, "threshold"),
     Trap("files of notes", notes, dict.fromkeys(("README.md", ".notes", "~notes"), "not assessed"), ""),
@@ -277,6 +376,18 @@ TRAPS: tuple[Trap, ...] = (
     Trap("a regression on one large label", one_large_label, {"wealth.txt": "fail"}, "dominance in a regression", change=with_wealth),
     Trap("a workbook that fills a memory", cells_far_apart, {"wide.xlsx": "not assessed"}, "more than an output holds"),
     Trap("2,000 blanks before a line", long_blanks, {"blanks.txt": "pass", "blanks.txt #rest": "not assessed"}, ""),
+    Trap(
+        "a table that three people are not in for a missing value", few_missing, {"score.csv": "fail", **FOR_REVIEW}, "differencing",
+        change=with_score, whole_day=False,
+    ),
+    Trap("a table that a third of the people are not in", many_missing, {"note.csv": "pass"}, "", code=0, change=with_score),
+    Trap("visits by patient, without records", visits, {"visits.csv": "not assessed"}, "taken for counts", records=False),
+    Trap("value_counts() in two lines", value_counts, {"printed.txt": "pass", "bare.txt": "not assessed"}, "", change=with_dose),
+    Trap("a table of a column that the records lack", unknown_column, {"town.csv": "fail"}, "fail: threshold: Fewer than 10 people are behind 1"),
+    Trap("R's own standard errors", genuine_r, {"glm.txt": "pass"}, "", code=0),
+    Trap("a regression on all but one", one_person_less, {"less.txt": "not assessed"}, "Its n is 599 of about 600 records with its columns: a subset?"),
+    Trap("a filter on a column of its own", filter_of_its_own, {"ward.csv": "pass"}, "", code=0, change=with_ward),
+    Trap("a table of all but three", a_few_left_out, {"subset.csv": "fail", **FOR_REVIEW}, "differencing", change=with_ward, whole_day=False),
     Trap("an unclosed quote", unclosed_quote, {"cut.csv": "not assessed", "long.csv": "not assessed"}, "Quotes are not closed"),
 )  # fmt: skip
 """Add a trap here: its name, the function that writes it, verdicts, and what is said."""
@@ -351,6 +462,7 @@ GOOD = {
 """The verdicts on the ten good outputs, with the records: a summary is an output for each of its statistics."""
 GOOD_WITHOUT_RECORDS = {
     **{name: verdict for name, verdict in GOOD.items() if not name.startswith("04")},
+    **dict.fromkeys(("01_sex_by_area.csv", "02_ill_by_area.txt", "05_area_by_smoker.xlsx", "06_sex_by_smoker.html"), "review"),  # counts by their form
     "04_age_by_sex.csv": "not assessed",
     "07_income.txt": "not assessed",
     "08_ill.txt": "not assessed",
