@@ -91,7 +91,7 @@ def test_more_rows_of_a_person_than_the_promise_speaks_of():
     with pytest.raises(PrivacyError, match="rows_per_person = 3 to both"):
         open_private(MemoryCounter(table), Budget(1.0), Unit("add-remove", 2))
     account = BayesNet(epsilon=1.0, rows_per_person=3).fit(table, seed=1).fitted.privacy
-    assert account.unit == Unit("add-remove", 3)
+    assert account.unit == Unit("add-remove", 3, by_person=True)
     one = chaffinch.prepare(data(who=who), schema(60, columns), person="who", rows_per_person=1)
     with pytest.raises(PrivacyError, match="use neighbours = 'add-remove' where one row is kept"):
         PrivBayes(epsilon=1.0).fit(one, seed=1)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 from decimal import Decimal
 from itertools import product
 
@@ -13,8 +14,11 @@ import pytest
 
 import chaffinch
 from chaffinch._base.errors import FileError
+from chaffinch.privacy.account import account_from_dict
 from chaffinch.privacy.persons import keep_rows
 from chaffinch.privacy.prepare import prepare
+from chaffinch.privacy.project import create_project, open_project
+from chaffinch.privacy.relation import Unit
 from chaffinch.table import Column, Schema
 
 
@@ -169,3 +173,43 @@ def test_characters_that_stand_for_bytes_inside_are_characters_all_the_same(tmp_
     table = prepare(tmp_path / "in.csv", PERSONS, person="who")
     assert table.n_rows == len(words)
     assert table.data.column("who").to_pylist() == [word.decode("utf-8", "replace") for word in words]
+
+
+def test_with_an_identifier_the_promise_is_for_a_person_and_for_no_record():
+    """By brute force, over all tables of four rows of two persons: without a person at most one count changes; without a record two may."""
+    by_person, by_record = 0, 0
+    for cells in product(product("ab", "xyz"), repeat=4):
+        kept = _kept_counts(cells)
+        for who in "ab":
+            by_person = max(by_person, _distance(kept, _kept_counts([cell for cell in cells if cell[0] != who])))
+        for i in range(4):
+            by_record = max(by_record, _distance(kept, _kept_counts(cells[:i] + cells[i + 1 :])))
+    unit = Unit("add-remove").for_persons(1)
+    assert (by_person, by_record) == (unit.l1, 2)
+    assert unit.words == "add or remove one person (at most 1 row each)"
+    assert Unit("add-remove").for_persons(0) == Unit("add-remove")
+
+
+def _kept_counts(cells):
+    return Counter(cells[row][1] for row in keep_rows([who for who, _ in cells], 1)) if cells else Counter()
+
+
+def _distance(one, other):
+    return sum(((one - other) + (other - one)).values())
+
+
+def test_every_surface_says_the_unit_that_holds(tmp_path):
+    """The account, its sentence, the plan and a project ledger, for a table with an identifier of which one row of each person is kept."""
+    rows = pa.table({"who": [f"p{i // 2}" for i in range(60)], "sex": ["f", "m", "m"] * 20})
+    schema = chaffinch.Schema((chaffinch.Column("who", "identifier", role="person"), chaffinch.Column("sex", "categorical", levels=("f", "m"))), public=True)
+    prepared = chaffinch.prepare(rows, schema)
+    settings = chaffinch.BayesNet(epsilon=1.0)
+    account = settings.fit(prepared, seed=1).privacy
+    words = "add or remove one person (at most 1 row each)"
+    for told in (account.unit.words, account.to_dict()["relation"], replace(account, test_only=False).sentence, settings.plan(prepared.schema).unit.words):
+        assert words in told
+    assert account_from_dict(account.to_dict()).unit == account.unit
+    project = create_project(tmp_path / "ledger.json", epsilon=5.0, delta=None, data="d")
+    after = project.spend(settings.plan(prepared.schema), "first")
+    assert after.totals.unit.words == words
+    assert open_project(tmp_path / "ledger.json").totals.unit.words == words

@@ -32,6 +32,7 @@ SCHEMA = schema_from_toml(
 format = "chaffinch-schema"
 version = 1
 public = true
+line_breaks = true
 
 [columns.id]
 kind = "identifier"

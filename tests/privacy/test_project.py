@@ -184,8 +184,9 @@ def test_every_damage_is_found_and_the_file_left_as_it_is(path):
         texts += [json.dumps({**good, name: b}).encode() for b in bad if b != value and b not in fine]
     first = good["releases"][0]
     for name, value in first.items():
-        texts.append(json.dumps({**good, "releases": [{k: v for k, v in first.items() if k != name}]}).encode())
-        fine = {"label": ["x"], "when": ["x"], "test_only": [True], "epsilon": [1.5], "rows_per_person": [10**400]}.get(
+        if name != "by_person":  # ledgers that are older do not have it
+            texts.append(json.dumps({**good, "releases": [{k: v for k, v in first.items() if k != name}]}).encode())
+        fine = {"label": ["x"], "when": ["x"], "test_only": [True], "by_person": [True], "epsilon": [1.5], "rows_per_person": [10**400]}.get(
             name, []
         )
         for b in bad:

@@ -73,3 +73,18 @@ def test_what_is_kept_inside_is_readable_by_its_owner_alone(report, tmp_path):
     assert modes["inside.html"] == 0o600
     assert modes["public.html"] & 0o077  # as the system's defaults allow
     write_report(report(), None, None)
+
+
+@pytest.mark.parametrize("private", [False, True])
+def test_a_given_seed_stays_inside(private):
+    """Whoever knows it makes the table again from a guess at the data; so it is in no public page, and nor are rows that equal an original one beside a promise."""
+    table = pa.table({"town": ["Leeds"] * 70 + ["York"] * 50, "ill": ["no", "no", "yes"] * 40})
+    worth = chaffinch.utility(table, table, measures=["tvd"], seed=4711047)
+    made = {"network": promised()["network"] if private else {"method": "bayesnet", "nodes": ["town", "ill"], "edges": []}}
+    risk = chaffinch.risk(table, table, keys=["town"], sensitive=["ill"], seed=4711047)
+    made = report_of(worth, title="t", risk=risk, synthesis={**made, "seed": 4711047, "rows_equal_to_an_original": 0.77})
+    inside, outside = render(made), render(made, public=True)
+    assert inside.count("4711047") >= 2
+    assert "77" in inside
+    assert "4711047" not in outside
+    assert ("Rows equal to an original one" in outside) != private

@@ -82,7 +82,7 @@ def test_a_promise_stands_before_the_figures_and_says_what_it_is_not(study_of):
         "no outcome is more than 2.72 times as likely", "one with one record, one without", "about 1 in 1,000,000",
         "right in at most 73.2 % of cases",  # e / (1 + e) = 0.73106, rounded up
         "It does not cover this report", "computed on the real data", "Keep this report inside", "not a promise about groups",
-        "what holds for everybody", "budgets add up", "project ledger", "not for the person", "declared as public",
+        "what holds for everybody", "budgets add up", "project ledger", "a person with several records is protected less", "declared as public",
         "6 tables of single columns: age, sex, town, job and 2 more", "3 tables: age × sex, town × job, age × pay",
         "standard deviation 25 to 30", "nothing is left", "Exact Gaussian accounting", "Balle and Wang", "operating-system entropy",
     ):  # fmt: skip
@@ -98,8 +98,14 @@ def test_a_promise_stands_before_the_figures_and_says_what_it_is_not(study_of):
         (Unit("replace-one"), ("differ in one record: exchanged for any other", "The number of records is public")),
         (
             Unit("add-remove", 3),
-            ("one with one person's rows, at most 3 of them", "any 3 rows together", "three people"),
+            ("one with one person's rows, at most 3 of them", "Any 3 rows together", "no identifier of people", "three people"),
         ),
+        (
+            Unit("add-remove", 1, by_person=True),
+            ("add or remove one person (at most 1 row each)", "one person's rows, of which one is kept", "whether a person was in the data",
+             "Each person is protected, with all of their rows", "no promise for a single record", "three people"),
+        ),
+        (Unit("replace-one", 3, by_person=True), ("replace one person (at most 3 rows each)", "at most 3 rows of each person were used")),
         (Unit("replace-one", 3), ("exchanged for those of another", "which of two people", "number of rows was")),
     ],
 )
@@ -107,7 +113,8 @@ def test_each_relation_in_plain_words(study_of, unit, told):
     said = words(page_of(study_of, synthesis(account(unit=unit))))
     for part in told:
         assert part in said, part
-    assert ("not for the person" in said) == (unit.rows_per_person == 1)
+    assert ("protected less" in said) == (unit == Unit("replace-one"))
+    assert ("remove one record" in said or "differ in one record" in said) == (not unit.by_person and unit.rows_per_person == 1)
 
 
 def test_without_delta_and_with_a_rest(study_of):

@@ -108,6 +108,7 @@ def opening_of(schema: Schema, budget: Budget, unit: Unit) -> Opening:
     Raises PrivacyError, before anything is touched or spent, if a fit could not follow the schema under this promise.
     """
     _check_persons(schema.persons, unit)
+    unit = unit.for_persons(schema.persons)
     if not schema.sealed:
         check_declared(schema, delta=budget.delta or 0.0, rows_public=_rows_public(unit))
         schema = _declared_part(schema) if wanted_columns(schema) else declared_schema(schema)
@@ -226,7 +227,7 @@ def open_unread(
     before `read`. `budget` and `unit` are those of the fit, if they are settled: what they need of the schema is checked with the rest.
     """
     declared = _promised(path, schema, person, rows_per_person, options.get("decimal"), budget, unit)
-    source = open_header(path, **options)
+    source = open_header(path, declared, **options)
     check_columns(source.name, source.schema.names, declared)
     return Unread(source, declared, person, rows_per_person)
 
@@ -247,6 +248,7 @@ def open_private(
     if isinstance(data, Table):
         data = MemoryCounter(data if data.schema.sealed else prepare_declared(data))
     opening = opening_of(data.schema, budget, unit)
+    unit = opening.unit
     ledger, noise = Ledger(opening.budget, unit), noise_of(seed)
     if isinstance(data, Undiscovered):
         schema, discoveries = data.schema, opening.discoveries

@@ -22,7 +22,7 @@ from ..table.blank import kind_by_name
 from ..table.codes import Codes
 from ..table.encode import missing_words
 from ..table.fit_schema import check_columns
-from ..table.formats.options import FileOptions
+from ..table.formats.options import FileOptions, ReadOptions
 from ..table.note import Note
 from ..table.schema import UNKNOWN, Column, Schema
 from ..table.schema_file import SchemaLike, as_schema
@@ -94,8 +94,8 @@ def prepare(
     rows of each are kept; a row that has too many or too few cells is left out, for its person is not known.
 
     Stability: without `person` each record of the source gives one row of codes, a function of that record, so neighbours
-    stay neighbours under both relations. With `person` see `keep_rows`. The records of a text file are what its quotes make
-    of it: a quote that is never closed takes in all that follows, for every reader.
+    stay neighbours under both relations. With `person` see `keep_rows`. A line of a text file is a record, whatever its quotes, unless
+    the schema declares `line_breaks`: every quote is closed then, by the word of whoever wrote that.
     """
     declared = declared_of(source, schema)
     declared = with_person(declared, person)
@@ -178,7 +178,7 @@ def open_cells(
     source: Any, schema: Schema, *, person: str | None = None, rows_per_person: int = 1, **options: Unpack[FileOptions],
 ) -> StoredCells:  # fmt: skip
     """Return the cells of a source, of at most `rows_per_person` rows of each person; `prepare` and `discover` take them."""
-    cells = source if isinstance(source, StoredCells) else _cells(source, options)
+    cells = source if isinstance(source, StoredCells) else _cells(source, schema, options)
     check_columns(cells.name, list(cells.columns), schema)
     if person is None and cells.sealed is None:
         person = schema.only("person")
@@ -195,7 +195,7 @@ def open_cells(
     return replace(cells, columns=columns, words=words, sealed=sealed, persons=rows_per_person)
 
 
-def _cells(source: Any, options: FileOptions) -> StoredCells:
+def _cells(source: Any, schema: Schema, options: FileOptions) -> StoredCells:
     if isinstance(source, Table):
         words = {c.name: missing_words(c, source.code(c.name)) for c in source.schema.modelled}
         return StoredCells(
@@ -207,7 +207,7 @@ def _cells(source: Any, options: FileOptions) -> StoredCells:
             frozenset(column.name for column in source.schema if column.spelled),
             source if source.schema.sealed else None,
         )
-    opened = source if isinstance(source, Source) else open_header(source, **options)
+    opened = source if isinstance(source, Source) else open_header(source, schema, **options)
     return cells_of_rows(opened, opened.table())
 
 
@@ -218,16 +218,20 @@ def cells_of_rows(source: Source, rows: pa.Table) -> StoredCells:
     return StoredCells(source.name, columns, {}, source.text, Origin(source.native, {}, source.layout, index=source.index), spelled)
 
 
-def open_header(source: Any, **options: Unpack[FileOptions]) -> Source:
-    """Return a source that no record can stop; of a file only the header has been read, with the names of its columns."""
+def open_header(source: Any, schema: Schema | None = None, **options: Unpack[FileOptions]) -> Source:
+    """Return a source that no record can stop; of a file only the header has been read, with the names of its columns.
+
+    Where a text file has no line of names, they are as many as the schema declares.
+    """
     if isinstance(source, str | os.PathLike):
-        form = recognise(source)
+        form = recognise(source, by_name=ReadOptions.of(options, tolerant=True).undescribed)
         if form.open is not None and not form.private:
             raise FileError(
                 f"A private fit does not read '{source}', {form.a_file}: its reader may stop at a value, or look at values to tell what they are. "
                 "Save it as Parquet or CSV."
             )
-    return open_source(source, tolerant=True, **options)
+    columns, line_breaks = (None, False) if schema is None else (len(schema.columns), schema.line_breaks)
+    return open_source(source, tolerant=True, columns=columns, line_breaks=line_breaks, **options)
 
 
 def shown_source(source: Any) -> str:

@@ -232,9 +232,9 @@ def open_project(path: str | os.PathLike[str]) -> Project:
 
 def _release(entry: dict[str, Any]) -> Release:
     budget = Budget(entry["epsilon"], entry["delta"], entry["accounting"], entry["reserved_delta"])
-    unit = Unit(entry["neighbours"], entry["rows_per_person"])
+    unit = Unit(entry["neighbours"], entry["rows_per_person"], entry.get("by_person", False))
     release = Release(entry["label"], entry["when"], budget, unit, entry["test_only"])
-    if set(release.to_dict()) != set(entry) or entry["accounting"] is None:
+    if set(release.to_dict()) != {"by_person", *entry} or entry["accounting"] is None:
         raise ValueError
     return release
 

@@ -3,13 +3,17 @@
 Two tables are neighbours if they differ in one record: one more or one less ("add-remove"), or one exchanged for another
 ("replace-one"; the number of records is then public). With several rows for each person, in all of one person's rows.
 
+Where a column says whose a row is, at most m rows of each person are kept, and the promise is for the person, also with m = 1. It is then none
+for a record: without the first record of a person the next one of that person is kept in its place, so a record more or less is a row
+exchanged for another, which may cost twice as much.
+
 A promise of epsilon under add-remove implies one of 2 epsilon under replace-one (take the one out, put the other in), not
 the other way round: equal numbers under different relations are different promises.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import isqrt
 from typing import Literal, get_args
 
@@ -23,16 +27,19 @@ NEIGHBOURS: tuple[str, ...] = get_args(Neighbours)
 
 @dataclass(frozen=True)
 class Unit:
-    """The unit of privacy: the neighbour relation, and the most rows that one person has.
+    """The unit of privacy: the neighbour relation, the most rows that one person has, and whether a column says whose a row is (`by_person`).
 
     Examples
     --------
     >>> Unit("replace-one").l1, Unit("add-remove", 3).l2_squared
     (2, 9)
+    >>> Unit("add-remove").words, Unit("add-remove").for_persons(1).words
+    ('add or remove one record', 'add or remove one person (at most 1 row each)')
     """
 
     neighbours: Neighbours
     rows_per_person: int = 1
+    by_person: bool = False
 
     def __post_init__(self) -> None:
         if self.neighbours not in NEIGHBOURS:
@@ -40,6 +47,17 @@ class Unit:
         whole = isinstance(self.rows_per_person, int) and not isinstance(self.rows_per_person, bool)
         if not whole or self.rows_per_person < 1:
             raise InputError(f"rows_per_person must be a whole number of at least 1. Got {self.rows_per_person!r}.")
+        if not isinstance(self.by_person, bool):
+            raise InputError(f"by_person must be true or false. Got {self.by_person!r}.")
+
+    def for_persons(self, persons: int) -> Unit:
+        """Return the unit of a table of which `persons` rows of each person are kept; 0 where no column says whose a row is."""
+        return replace(self, by_person=persons > 0)
+
+    @property
+    def whose(self) -> str:
+        """Whom the promise is for: "person" or "record"."""
+        return "person" if self.by_person or self.rows_per_person > 1 else "record"
 
     @property
     def replaced(self) -> bool:
@@ -71,5 +89,6 @@ class Unit:
     @property
     def words(self) -> str:
         """The relation in words, as it is printed with every result."""
-        whose = "record" if self.rows_per_person == 1 else f"person (at most {self.rows_per_person} rows each)"
+        most = self.rows_per_person
+        whose = self.whose if self.whose == "record" else f"person (at most {most} row{'s' * (most > 1)} each)"
         return f"replace one {whose}" if self.replaced else f"add or remove one {whose}"

@@ -266,6 +266,7 @@ def select_candidate(
         raise InputError(f"The plan is for {plan.candidates:,} candidates. Got {len(fits):,} fits.")
     plan.preview()  # raises unless it fits into the budget
     streams = _Streams(seed)
+    plan = replace(plan, unit=plan.unit.for_persons(data.schema.persons))
     ledger = Ledger(plan.budget, plan.unit)
     noise = noise_of(streams.next())
     with PrivateCounter(data, ledger, noise) as counter:

@@ -118,7 +118,8 @@ def add_up(
 ) -> Totals:  # fmt: skip
     """Return the totals of releases by a rule at `delta`; where None, at the sum of their own deltas.
 
-    They are stated for add-remove if all releases are, unless `replaced`; for replace-one otherwise.
+    They are stated for add-remove if all releases are, unless `replaced`; for replace-one otherwise. Promises for a person and for a record add up to one
+    for a person who has as many rows as each of them covers.
 
     Examples
     --------
@@ -129,7 +130,7 @@ def add_up(
     counted = [release for release in releases if not release.test_only]
     replaced = replaced or any(release.unit.replaced for release in counted)
     rows = min((release.unit.rows_per_person for release in counted), default=1)
-    unit = Unit("replace-one" if replaced else "add-remove", rows)
+    unit = Unit("replace-one" if replaced else "add-remove", rows, any(release.unit.by_person for release in counted))
     doubled = [replaced and not release.unit.replaced for release in counted]
     budgets = [release.budget for release in counted]
     epsilons = [budget.epsilon * (2 if twice else 1) for budget, twice in zip(budgets, doubled, strict=True)]

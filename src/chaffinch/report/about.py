@@ -19,11 +19,14 @@ from .result import ReportResult
 from .sections import Block, Details, Listing, PageTable, Paragraph, Section
 from .sentences import UTILITY_ALONE, UTILITY_BESIDE, UTILITY_LIMITS
 
-__all__ = ["closing_sections", "header", "synthesis_section"]
+__all__ = ["SEED", "closing_sections", "header", "synthesis_section"]
 
 MOST_NOTES = 40
 MOST_SETTING = 300
 MOST_LISTED = 500
+
+SEED, EQUAL_ROWS = "Seed", "Rows equal to an original one"
+"""Names of facts that are not on every page."""
 
 
 def header(report: ReportResult) -> tuple[tuple[str, str], ...]:
@@ -40,7 +43,7 @@ def header(report: ReportResult) -> tuple[tuple[str, str], ...]:
         ("Synthetic", _table(about.synthetic)),
         ("Holdout", no_holdout if about.holdout in (None, TableSummary()) else _table(about.holdout)),
         ("Label", "none given" if about.label is None else shown(about.label)),
-        ("Seed", "none given: a second run differs a little" if about.seed is None else str(about.seed)),
+        (SEED, "none given: a second run differs a little" if about.seed is None else str(about.seed)),
     ]
     if run.versions:
         words = (f"{shown(name, 30)} {shown(version, 30)}" for name, version in run.versions.items())
@@ -61,11 +64,16 @@ def _table(table: TableSummary | None) -> str:
     return ", ".join(parts) or "not named"
 
 
-def synthesis_section(account: SynthesisAccount | None, picture: Markup | None) -> Section | None:
-    """Return how the table was made, with the picture of its network; None where nothing is known."""
+def synthesis_section(account: SynthesisAccount | None, picture: Markup | None, *, public: bool = False) -> Section | None:
+    """Return how the table was made, with the picture of its network; None where nothing is known.
+
+    A `public` page has no seed: whoever knows it can make the table again from a guess at the data, and see whether it is the same. Nor has it, beside a
+    promise, a figure that was taken from the original.
+    """
     blocks: list[Block] = []
     if account is not None:
-        rows = [(name, words) for name, words in _facts(account) if words]
+        inside = () if not public else (SEED,) if account.model.privacy is None else (SEED, EQUAL_ROWS)
+        rows = [(name, words) for name, words in _facts(account) if words and name not in inside]
         if rows:
             blocks.append(PageTable("The synthesis", ("What", "How"), tuple(rows), wide=frozenset({1})))
     blocks += network_figures(account, picture)
@@ -80,9 +88,9 @@ def _facts(account: SynthesisAccount) -> Iterator[tuple[str, str]]:
     yield "Columns, edges", f"{len(model.nodes)}, {len(model.edges)}" if model.nodes else ""
     yield "Sensitive columns", ", ".join(shown(name) for name in model.sensitive)
     yield "Columns kept as they are", ", ".join(shown(name) for name in model.kept)
-    yield "Seed", "" if account.seed is None else str(account.seed)
+    yield SEED, "" if account.seed is None else str(account.seed)
     if isinstance(equal, float):
-        yield "Rows equal to an original one", f"{percent(equal)}, codes compared. By itself this is no measure of risk."
+        yield EQUAL_ROWS, f"{percent(equal)}, codes compared. By itself this is no measure of risk."
 
 
 # After the figures.

@@ -1,7 +1,7 @@
 """One rule about leaving: which page may leave, why, and what a page that may does not hold.
 
 A page with distributions of the original, or with figures that were taken from it, is kept inside. Its public variant holds measures over many
-people with masked counts, as `--json` does, and no distribution, no level, no note and no command; where privacy was promised, no figure that
+people with masked counts, as `--json` does, and no distribution, no level, no note, no command and no seed; where privacy was promised, no figure that
 was taken from the original at all, since the promise covers none.
 """
 
@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from .._base.html import Leaving
+from .about import SEED
 from .decision import NOT_TESTED, Decision
 from .decision_box import looks_picture
 from .result import ReportResult
@@ -77,8 +78,8 @@ def _promised(sentence: str) -> str:
 
 
 def public_facts(report: ReportResult, facts: Iterable[tuple[str, str]]) -> tuple[tuple[str, str], ...]:
-    """Return the facts that may leave: where privacy was promised, settings alone."""
+    """Return the facts that may leave: no seed; where privacy was promised, settings alone."""
     if not promises(report):
-        return tuple(facts)
+        return tuple((name, words) for name, words in facts if name != SEED)
     known = ("Promise", "Label", "Keys", "Sensitive", "Versions")
     return tuple((name, words.removesuffix("; this report is not covered")) for name, words in facts if name in known)

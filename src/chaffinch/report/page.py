@@ -93,7 +93,7 @@ def _rendered(report: ReportResult, picture: Markup | None, public: bool) -> str
         verdicts[0] = replace(verdicts[0], blocks=(line, *verdicts[0].blocks))
     promised = promise_section(promise, public=public)
     looks = look_sections(report.utility, Choices(report.synthesis)) if report.utility is not None else ()
-    synthesis = synthesis_section(report.synthesis, picture)
+    synthesis = synthesis_section(report.synthesis, picture, public=public)
     first = (promised, tradeoff_section(report), *looks, why_section(report), synthesis)
     sections: list[Section] = [*(section for section in first if section is not None), *verdicts]
     sections += utility_sections(report.utility, report.threshold) if report.utility is not None else ()

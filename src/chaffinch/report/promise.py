@@ -72,8 +72,9 @@ class Promise:
         account = self.account
         if account is not None and self.holds:
             return PromiseRow(
-                value=account.epsilon, delta=account.delta, relation=account.unit.words, word="promised", sentence=account.sentence
-            )
+                question=f"How much can one {account.unit.whose} change what is released?",
+                value=account.epsilon, delta=account.delta, relation=account.unit.words, word="promised", sentence=account.sentence,
+            )  # fmt: skip
         word = "test only" if account is not None and account.test_only else "no promise"
         return PromiseRow(word=word, sentence=self.alarm or self.line)
 
@@ -141,8 +142,9 @@ def promise_section(promise: Promise | None, *, public: bool = False) -> Section
 def _meaning(account: Account) -> Iterator[str]:
     """What the numbers mean here, for someone who meets them for the first time."""
     unit, epsilon, delta = account.unit, account.epsilon, account.delta
-    person = unit.rows_per_person > 1
-    whose = f"one person's rows, at most {unit.rows_per_person} of them" if person else "one record"
+    person = unit.whose == "person"
+    most = "of which one is kept" if unit.rows_per_person == 1 else f"at most {unit.rows_per_person} of them"
+    whose = f"one person's rows, {most}" if person else "one record"
     if unit.replaced:
         told = f"Two tables are compared that differ in {whose}: exchanged for {'those of another' if person else 'any other'}."
         task = f"which of two {'people' if person else 'records'} was in the data"
@@ -167,15 +169,21 @@ def _meaning(account: Account) -> Iterator[str]:
 
 
 def _whose(account: Account) -> str:
-    unit, declared = account.unit, account.rows_how == "declared"
-    if unit.rows_per_person > 1:
+    unit, declared, most = account.unit, account.rows_how == "declared", account.unit.rows_per_person
+    if unit.by_person:
+        kept = "one row of each person was used" if most == 1 else f"at most {most} rows of each person were used"
         who = (
-            f"Each person is protected with up to {unit.rows_per_person} rows. Where the table has an identifier of people, further rows of "
-            f"a person were left out; where it has none, any {unit.rows_per_person} rows together are protected, and no more."
+            f"Each person is protected, with all of their rows: {kept}, by the identifier of people in the table. This is no promise for a single record: "
+            "without one record of a person another of theirs may take its place, which can count twice."
         )
+    elif most > 1:
+        who = f"The table has no identifier of people. Any {most} rows together are protected: a person with at most {most} rows, and nobody with more."
     else:
-        who = "Each record is protected by itself. Where one person has several records, the promise is for each of them, not for the person."
-    if unit.replaced and unit.rows_per_person == 1:
+        who = (
+            "Each record is protected by itself. The table has no identifier of people: a person with several records is protected less, epsilon being "
+            "multiplied by the number of their records."
+        )
+    if unit.replaced and most == 1:
         return f"{who} The number of records is public."
     return f"{who} The number of rows was {'declared as public' if declared else 'measured with noise, as part of the promise'}."
 
@@ -189,7 +197,7 @@ def _limits(account: Account, *, public: bool) -> Iterator[str]:
             f"{covers}this report: its figures are computed on the real data, without noise, and no budget is spent on them. Keep this report "
             "inside, as confidential as the data."
         )
-    whom = "records" if account.unit.rows_per_person == 1 else "people"
+    whom = "records" if account.unit.whose == "record" else "people"
     yield (
         f"It is not a promise about groups. For a family of three {whom} epsilon is three times as large"
         f"{'' if account.delta is None else ', and delta grows even more'}."

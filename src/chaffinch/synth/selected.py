@@ -77,7 +77,7 @@ class SelectedSettings(PureMethod):
         """Return how the budget is split, before anything is spent."""
         for one in self.candidates:
             self._with(one, self.selection.fit).plan(schema)  # raises where a candidate cannot be fitted
-        return self.selection.preview()
+        return replace(self.selection, unit=self.unit.for_persons(schema.persons)).preview()
 
     def fit(self, data: Any, *, seed: Seed = None, progress: Progress = silent) -> BayesNetModel:
         """Return the model of the candidate that was chosen; its account is of all fits and the choice. A seed is for tests."""

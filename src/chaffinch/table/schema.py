@@ -249,6 +249,9 @@ class Schema:
         Whether every codec comes from the declaration alone, so that no record had a say in it. Never in files.
     persons
         How many rows are kept of each person in a prepared table; 0: every row is a person of its own. Never in files.
+    line_breaks
+        Whether cells in quotes of a text file may hold line breaks. Under a promise a line is a record unless this is declared: it says that every quote
+        is closed, so that no record takes in those after it. Files that are read without a promise may always hold them.
     """
 
     columns: tuple[Column, ...]
@@ -264,6 +267,7 @@ class Schema:
     found: tuple[str, ...] = field(default=(), compare=False)
     suggested: tuple[tuple[str, str], ...] = field(default=(), compare=False)
     functions: tuple[FunctionMap, ...] = field(default=(), compare=False, repr=False)
+    line_breaks: bool = field(default=False, compare=False)
 
     def __post_init__(self) -> None:
         times = Counter(column.name for column in self.columns)

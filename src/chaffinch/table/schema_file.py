@@ -96,6 +96,7 @@ class _SchemaEntry(BaseModel):
     rare_below: int = 3
     public: bool = False
     rows: int | None = None
+    line_breaks: bool = False
     discover: Literal["all"] | None = None
     rules: list[str] | None = None
     broken_rules: Literal["enforce", "refuse"] = "enforce"
@@ -162,7 +163,10 @@ def _schema_of(data: Mapping[str, Any], name: str) -> Schema:
     except ValidationError as error:
         raise _explain(error, name) from None
     columns = tuple(_column(key, entry) for key, entry in model.columns.items())
-    schema = Schema(columns, model.rare_below, model.public, model.rows, rules=tuple(model.rules or ()), rules_stated=model.rules is not None, broken_rules=model.broken_rules)
+    schema = Schema(
+        columns, model.rare_below, model.public, model.rows, rules=tuple(model.rules or ()), rules_stated=model.rules is not None, broken_rules=model.broken_rules,
+        line_breaks=model.line_breaks,
+    )  # fmt: skip
     if schema.rules:
         from .constraints import check_rules
 
@@ -285,6 +289,8 @@ def schema_text(schema: Schema, *, source: str = "") -> str:
         lines.append(f"public = true  # {PUBLIC}")
     if schema.rows is not None:
         lines.append(f"rows = {schema.rows}")
+    if schema.line_breaks:
+        lines.append("line_breaks = true  # cells in quotes may hold line breaks, and every quote is closed")
     lines += _rule_lines(schema)
     for column in schema:
         lines += ["", f"[columns.{toml_key(column.name)}]", *_column_lines(column)]

@@ -28,14 +28,16 @@ HEAD = 4096
 _ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:/+[^/].*", re.DOTALL)
 
 
-def open_source(source: Any, *, tolerant: bool = False, **options: Unpack[FileOptions]) -> Source:
+def open_source(
+    source: Any, *, tolerant: bool = False, columns: int | None = None, line_breaks: bool = False, **options: Unpack[FileOptions],
+) -> Source:  # fmt: skip
     """Return a source for a path, for a pandas, polars, pyarrow or any other Arrow-speaking object, or a dataset.
 
-    `tolerant` gives one that no record can stop, for private fits: see `ReadOptions`.
+    `tolerant` gives one that no record can stop, for private fits, where `columns` and `line_breaks` are declared: see `ReadOptions`.
     """
     if isinstance(source, Source):
         return source  # opened before, with options of its own
-    asked = ReadOptions.of(options, tolerant=tolerant)
+    asked = ReadOptions.of(options, tolerant=tolerant, columns=columns, line_breaks=line_breaks)
     if isinstance(source, str | os.PathLike):
         path, table = located(source)
         if table is not None and asked.table not in (None, table):
@@ -78,13 +80,18 @@ def _first_empty(names: Sequence[str]) -> int:
     return next(i for i, name in enumerate(names, start=1) if not str(name).strip())
 
 
-def recognise(source: str | os.PathLike[str]) -> Format:
-    """Return the format of a file by its first bytes, unpacked, or for text by its name: CSV where no format claims it."""
+def recognise(source: str | os.PathLike[str], *, by_name: bool = False) -> Format:
+    """Return the format of a file by its first bytes, unpacked, or for text by its name: CSV where no format claims it.
+
+    `by_name` asks for a text file by its name alone, whatever its bytes: those are of a record where no line has the names of columns.
+    """
     path, _ = located(source)
     if path.is_dir() or is_pattern(path):
         return FOLDER
     if not path.exists():
         raise FileError(f"No such file: '{path}'.")
+    if by_name and (claimed := next((form for form in FORMATS if form.claims(path.name.lower())), CSV)).by_name:
+        return claimed
     with readable(str(path)):
         packing = packing_of(path)
         head = unpacked_head(path, HEAD) + archive_names(path)
@@ -118,7 +125,7 @@ def expected_shape(path: Path, **options: Unpack[FileOptions]) -> tuple[int, int
 
 
 def _open_file(path: Path, options: ReadOptions) -> Source:
-    form = recognise(path)
+    form = recognise(path, by_name=options.undescribed)
     if form.open is None:
         raise FileError(f"'{path}' is {form.a_file}, which is not read. {form.advice}")
     if options.table is not None and not form.tables:

@@ -97,8 +97,18 @@ def test_nothing_is_found_where_no_record_may_be_asked(tmp_path):
     path.write_text("a,b\nx\n" + BODY)
     assert given_top(TextFile.of(path), ReadOptions(header=3, tolerant=True), None).lines == 3
     path.write_text(BODY)
-    top = given_top(TextFile.of(path), ReadOptions(header="no", tolerant=True), None)
-    assert (top.names.names, top.lines) == (("column_1", "column_2", "column_3"), 0)
+    top = given_top(TextFile.of(path), ReadOptions(header="no", delimiter=";", columns=2, tolerant=True), None)
+    assert (top.names.names, top.lines, top.delimiter) == (("column_1", "column_2"), 0, ";")  # whatever the first record has
+    with pytest.raises(InputError, match=r"no record is asked what divides its cells.*--delimiter"):
+        given_top(TextFile.of(path), ReadOptions(header="no", columns=3, tolerant=True), None)
+    with pytest.raises(InputError, match=r"no record is asked how many there are.*column_1, column_2"):
+        given_top(TextFile.of(path), ReadOptions(header="no", delimiter=",", tolerant=True), None)
+    path.write_text('age,"sex\n' + BODY)
+    with pytest.raises(InputError, match=r"ends inside quotes.*line_breaks = true"):
+        given_top(TextFile.of(path), ReadOptions(tolerant=True), None)
+    path.write_text('age,"se\nx"\n' + BODY)
+    top = given_top(TextFile.of(path), ReadOptions(tolerant=True, line_breaks=True), None)
+    assert (top.names.names, top.lines) == (("age", "se\nx"), 2)
     path.write_text("Bo,31,Xu\n" + BODY)
     with pytest.raises(InputError, match="may have the names of columns or be a record"):
         found_top(TextFile.of(path), ReadOptions(), None)

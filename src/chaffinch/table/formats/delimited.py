@@ -36,7 +36,7 @@ __all__ = ["CSV", "TSV", "open_text"]
 def open_text(file: TextFile, options: ReadOptions, delimiter: str | None = None, form: str = "csv") -> Source:
     """Return a text file as a source of words: its encoding, delimiter, comments and header as given, or as found.
 
-    With `tolerant` nothing is found but the delimiter, from the line with the names, which are public.
+    With `tolerant` nothing is found but the delimiter, from the line with the names, which are public; without such a line nothing is.
     """
     import pyarrow.csv as pv
 
@@ -54,7 +54,7 @@ def open_text(file: TextFile, options: ReadOptions, delimiter: str | None = None
     if options.tolerant:
         if any("\ufffd" in name for name in names):  # names are public: only what comes after them is read whatever it is
             raise not_in(file.name, encoding)
-        return Source(file.name, schema, every_row(file, top, schema), text=True, layout=layout, notes=top.names.notes, labels=units)
+        return Source(file.name, schema, every_row(file, top, schema, line_breaks=options.line_breaks), text=True, layout=layout, notes=top.names.notes, labels=units)
 
     def read(columns: Sequence[str] | None, block_bytes: int = BLOCK_BYTES) -> Iterator[pa.RecordBatch]:
         try:
@@ -107,7 +107,7 @@ def _shape(path: Path, options: ReadOptions, *, delimiter: str | None) -> tuple[
 
 
 def _open(path: Path, options: ReadOptions, *, delimiter: str | None) -> Source:
-    return open_text(TextFile.of(path), options, delimiter, "tsv" if delimiter == "\t" else "csv")
+    return open_text(TextFile.of(path, by_name=options.undescribed), options, delimiter, "tsv" if delimiter == "\t" else "csv")
 
 
 @contextlib.contextmanager

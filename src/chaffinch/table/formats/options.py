@@ -46,8 +46,9 @@ class ReadOptions:
     """How a file or object is read: `FileOptions`, checked, and whether records may stop it.
 
     `tolerant` asks for a source that no record can stop or shape, for private fits: nothing is found from a file, so that what is not
-    given is plain (UTF-8, names in the first line, no comments). Rows of a text file with too many or too few cells become rows without
-    values, after the others; bytes that are no text become U+FFFD; one column is enough; pandas columns of Python objects become words;
+    given is plain (UTF-8, names in the first line, no comments). A line of a text file is a record, unless `line_breaks` declares that cells in quotes
+    hold line breaks; without a line of names the delimiter and the number of `columns` are to be given. Rows of a text file with too many or too few cells
+    become rows without values, after the others; bytes that are no text become U+FFFD; one column is enough; pandas columns of Python objects become words;
     the bytes of words in Arrow files come as they are.
     """
 
@@ -58,9 +59,16 @@ class ReadOptions:
     comment: str | None = None
     table: str | None = None
     tolerant: bool = False
+    columns: int | None = None
+    line_breaks: bool = False
+
+    @property
+    def undescribed(self) -> bool:
+        """Whether nothing but records stands in a text file, and none of them may be asked what it is."""
+        return self.tolerant and self.header == "no"
 
     @classmethod
-    def of(cls, options: FileOptions, *, tolerant: bool = False) -> ReadOptions:
+    def of(cls, options: FileOptions, *, tolerant: bool = False, columns: int | None = None, line_breaks: bool = False) -> ReadOptions:
         """Return checked options, or raise an InputError that says what may be said."""
         encoding, delimiter, comment = options.get("encoding"), options.get("delimiter"), options.get("comment")
         if encoding is not None:
@@ -69,7 +77,7 @@ class ReadOptions:
             if sign is not None and (len(sign) != 1 or sign in '"\r\n'):
                 raise InputError(f"{name} must be one character, and no quote or line break. Got {sign!r}.")
         header = _checked_header(options.get("header"))
-        return cls(encoding, delimiter, check_sign(options.get("decimal")), header, comment, options.get("table"), tolerant)
+        return cls(encoding, delimiter, check_sign(options.get("decimal")), header, comment, options.get("table"), tolerant, columns, line_breaks)
 
 
 def _check_encoding(encoding: str) -> None:

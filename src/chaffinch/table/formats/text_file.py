@@ -12,7 +12,7 @@ from typing import Any, BinaryIO
 
 import pyarrow as pa
 
-from .packing import check_ratio, open_unpacked, packing_of
+from .packing import PACKINGS, check_ratio, open_unpacked, packing_of
 
 __all__ = ["TextFile", "Uncommented", "recoded"]
 
@@ -30,10 +30,13 @@ class TextFile:
     packed: int | None = None
 
     @classmethod
-    def of(cls, path: Path) -> TextFile:
-        """Return the text file at a path."""
-        packing = packing_of(path)
-        opened: Callable[[], Any] = partial(open_unpacked, path)
+    def of(cls, path: Path, *, by_name: bool = False) -> TextFile:
+        """Return the text file at a path, packed as its first bytes say, or, `by_name`, as its name does."""
+        if by_name:
+            packing = next((packing for packing in PACKINGS if path.name.lower().endswith(packing.ending)), None)
+            opened: Callable[[], Any] = partial(open, path, "rb") if packing is None else partial(packing.open, path)
+        else:
+            packing, opened = packing_of(path), partial(open_unpacked, path)
         if packing is None or packing.codec is not None:
             codec = None if packing is None else packing.codec
             stream: Callable[[], Any] = lambda: pa.input_stream(str(path), compression=codec)  # noqa: E731

@@ -3,23 +3,25 @@
 from __future__ import annotations
 
 import csv
+import functools
 import io
+import itertools
+import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import chain
 from typing import Any
 
 import pyarrow as pa
 
-from ..._base.errors import FileError
+from ..._base.errors import FileError, InputError
 from ..note import Note
 from .encodings import NAMES, encoding_of, normal, not_in
 from .layout import LOOKED_AT, Names, find_names, plain_names
 from .options import ReadOptions
 from .text_file import TextFile
 
-__all__ = ["BLOCK_BYTES", "HEAD_BYTES", "TextTop", "as_words", "found_top", "given_top"]
+__all__ = ["BLOCK_BYTES", "HEAD_BYTES", "TextTop", "as_words", "closed_line", "found_top", "given_top"]
 
 BLOCK_BYTES = 1 << 24
 """Bytes of a text file that Arrow takes at a time."""
@@ -61,9 +63,12 @@ class TextTop:
 def given_top(file: TextFile, options: ReadOptions, delimiter: str | None) -> TextTop:
     """Return the top of a file as it is given. Only the delimiter is found, from the line with the names, which are public.
 
-    No record is read beyond what a buffer holds: a file that is damaged after its header has one all the same.
+    No record is read beyond what a buffer holds: a file that is damaged after its header has one all the same. Under a promise (`tolerant`) the names end
+    with their line, unless line breaks are declared, and where no line has them nothing is read: the first line is a record.
     """
     encoding = normal(options.encoding or "utf-8")
+    if options.undescribed:
+        return _undescribed_top(file, options, options.delimiter or delimiter, encoding)
     with file.open() as handle:
         if encoding == "utf-8" and handle.peek(2)[:2] in (b"\xff\xfe", b"\xfe\xff"):  # type: ignore[attr-defined]
             raise not_in(file.name, encoding)
@@ -76,16 +81,51 @@ def given_top(file: TextFile, options: ReadOptions, delimiter: str | None) -> Te
                 while skipped < options.header - 1 and first:
                     first, skipped = next(lines, ""), skipped + 1
             sign = options.delimiter or delimiter or _sniff(first)
-            reader = csv.reader(chain([first], lines), delimiter=sign)
-            rows = [next(reader, [])]
-            n_lines = reader.line_num
-            if options.header == "units":
-                rows.append(next(reader, []))
+            if options.tolerant and not options.line_breaks:
+                if not closed_line(sign).fullmatch(first.rstrip("\r\n").encode("utf-8", "replace")):
+                    raise InputError(f"The line with the names of '{file.name}' ends inside quotes. Close them, or declare line_breaks = true in the schema.")
+                top = [first, *itertools.islice(lines, int(options.header == "units"))]
+                rows, n_lines = [_cells(line, sign) for line in top], len(top)
+            else:
+                reader = csv.reader(itertools.chain([first], lines), delimiter=sign)
+                rows = list(itertools.islice(reader, 1 + (options.header == "units"))) or [[]]
                 n_lines = reader.line_num
             names = plain_names(rows, None if isinstance(options.header, int) else options.header, f"'{file.name}'")
     if options.header == "no":
         n_lines = 0
     return TextTop(names, encoding, sign, skipped + n_lines, options.comment or "", notes=names.notes)
+
+
+def _undescribed_top(file: TextFile, options: ReadOptions, delimiter: str | None, encoding: str) -> TextTop:
+    """Return the top of a file without a line of names, from what is declared alone."""
+    if delimiter is None:
+        raise InputError(
+            f"No line of '{file.name}' has the names of columns, and under a promise of privacy no record is asked what divides its cells. "
+            "Say it: --delimiter , (delimiter=\",\" in Python)."
+        )
+    if options.columns is None:
+        raise InputError(
+            f"No line of '{file.name}' has the names of columns, and under a promise of privacy no record is asked how many there are. Declare them in "
+            "a schema, as column_1, column_2 ..., and pass it with --schema."
+        )
+    names = plain_names([[""] * options.columns], "no", f"'{file.name}'")
+    return TextTop(names, encoding, delimiter, 0, options.comment or "", notes=names.notes)
+
+
+@functools.cache
+def closed_line(delimiter: str) -> re.Pattern[bytes]:
+    """Return what matches a line, in UTF-8, that does not end inside quotes.
+
+    As Arrow reads: a quote opens where a cell starts, two of them inside are one, and what follows the closing one belongs to the cell as it is.
+
+    Examples
+    --------
+    >>> [bool(closed_line(",").fullmatch(line)) for line in (b'a,"b"', b'a,"b', b'a,5" pipe', b'a,"b""')]
+    [True, False, True, False]
+    """
+    sign = re.escape(delimiter.encode())
+    cell = rb'(?:"(?:[^"]|"")*+"(?:(?!D).)*+|(?!")(?:(?!D).)*+)'.replace(b"D", sign)
+    return re.compile(cell + rb"(?:" + sign + cell + rb")*+", re.DOTALL)
 
 
 def found_top(file: TextFile, options: ReadOptions, delimiter: str | None) -> TextTop:

@@ -11,7 +11,7 @@ from typing import Any
 import pyarrow as pa
 
 from .text_file import TextFile, Uncommented
-from .text_top import BLOCK_BYTES, TextTop, as_words
+from .text_top import BLOCK_BYTES, TextTop, as_words, closed_line
 
 __all__ = ["every_row"]
 
@@ -19,9 +19,12 @@ MOST_BLOCK = (1 << 31) - 1
 
 
 def every_row(
-    file: TextFile, top: TextTop, schema: pa.Schema
+    file: TextFile, top: TextTop, schema: pa.Schema, *, line_breaks: bool = False
 ) -> Callable[[Sequence[str] | None], Iterator[pa.RecordBatch]]:
-    """A reader of a text file that no row stops: what has too many or too few cells comes last, as a row of nulls."""
+    """A reader of a text file that no row stops: what has too many or too few cells comes last, as a row of nulls.
+
+    A line is a record, so that no quote takes in the records after it: a line that ends inside quotes is a row of nulls too. Not so where `line_breaks` are declared.
+    """
     import pyarrow.csv as pv
 
     def read(columns: Sequence[str] | None) -> Iterator[pa.RecordBatch]:
@@ -37,8 +40,10 @@ def every_row(
             try:
                 with file.open() as raw:
                     stream = _Recoded(raw, top.encoding)
+                    lines: Any = stream if not (line_breaks and top.comment) else Uncommented(stream, top.comment)
+                    lines = lines if line_breaks else _LineRecords(lines, top, len(schema))
                     rows = pv.read_csv(
-                        pa.PythonFile(Uncommented(stream, top.comment) if top.comment else stream, mode="r"),
+                        pa.PythonFile(lines, mode="r"),
                         read_options=pv.ReadOptions(block_size=block, skip_rows=top.lines, column_names=schema.names),
                         parse_options=pv.ParseOptions(
                             delimiter=top.delimiter,
@@ -64,6 +69,54 @@ def every_row(
             yield pa.RecordBatch.from_arrays([pa.nulls(len(ragged), pa.string())] * len(names), names=names)
 
     return read
+
+
+class _LineRecords(io.RawIOBase):
+    """A stream of UTF-8 in which every line is a record, whatever its quotes: what becomes of a line depends on that line alone.
+
+    A line that ends inside quotes becomes one of too many cells; lines that start with the sign of comments are left out. Arrow takes a mark of the byte order
+    off the first line: where that is a record, such marks are taken off every line.
+    """
+
+    def __init__(self, raw: Any, top: TextTop, n_columns: int) -> None:
+        self._raw, self._comment, self._marked = raw, top.comment.encode(), top.lines == 0
+        self._closed, self._ragged = closed_line(top.delimiter), top.delimiter.encode() * n_columns
+        self._rest: list[bytes] = []
+        self._ended = False
+
+    def readable(self) -> bool:
+        return True
+
+    def read(self, size: int = -1) -> bytes:
+        while not self._ended:
+            piece = self._raw.read(size)
+            self._ended = not piece
+            # A carriage return that ends a piece may be half of the end of a line.
+            cut = len(piece) if self._ended else max(piece.rfind(b"\n"), piece.rfind(b"\r", 0, -1)) + 1
+            if not cut and not self._ended:
+                self._rest.append(piece)
+                continue
+            whole, self._rest = b"".join([*self._rest, piece[:cut]]), [piece[cut:]]
+            if kept := self._records(whole):
+                return kept
+        return b""
+
+    def readinto(self, into: Any) -> int:
+        raise NotImplementedError  # Arrow reads by `read`
+
+    def _records(self, block: bytes) -> bytes:
+        if self._comment or (self._marked and codecs.BOM_UTF8 in block):
+            block = b"".join(self._bare(line) for line in _LINE.findall(block))
+        return _QUOTED.sub(lambda line: line[0] if self._closed.fullmatch(line[0]) else self._ragged, block) if b'"' in block else block
+
+    def _bare(self, line: bytes) -> bytes:
+        while self._marked and line.startswith(codecs.BOM_UTF8):
+            line = line.removeprefix(codecs.BOM_UTF8)
+        return b"" if self._comment and line.startswith(self._comment) else line
+
+
+_LINE = re.compile(rb"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+")
+_QUOTED = re.compile(rb'[^\r\n"]*"[^\r\n]*')
 
 
 class _Recoded(io.RawIOBase):
