@@ -308,7 +308,7 @@ def drawn_types(model, table, folder):
     """The types of samples, as every object and file that they can become."""
     drawn = model.sample(40, seed=3, like=table)
     for ending in ("parquet", "arrow"):
-        drawn.write(folder / f"drawn.{ending}")
+        drawn.write(folder / f"drawn.{ending}", overwrite=True)
     native = drawn.to_native()
     kinds = native.schema if isinstance(native, pa.Table) else getattr(native, "dtypes", None)
     return (
@@ -323,6 +323,7 @@ def drawn_types(model, table, folder):
 def model_of(audits, table, folder):
     with audits.scripted(audits.Scripted((1, 0, 2), test_only=False)):
         model = BayesNet(epsilon=1.0).fit(table)
+    (folder / "m.chaffinch").unlink(missing_ok=True)  # a private model is never overwritten
     model.save(folder / "m.chaffinch")
     return model, (folder / "m.chaffinch").read_bytes()
 
@@ -735,5 +736,6 @@ def test_a_command_says_the_same_and_ends_well(cell, audits, tmp_path, monkeypat
         with audits.scripted(audits.Scripted((1, 1, 0))), pytest.raises(SystemExit) as end:
             main()
         ends.append((end.value.code, capsys.readouterr(), (tmp_path / "m.chaffinch").read_bytes()))
+        (tmp_path / "m.chaffinch").unlink()
     assert ends[0][0] == 0
     assert ends[0] == ends[1]

@@ -376,6 +376,7 @@ def test_the_command_on_a_model(coded, tmp_path, monkeypatch):
         privacy = account()
 
     monkeypatch.setattr("chaffinch.synth.load_model", lambda _path: Private)
+    out.unlink()
     done = run(file, "--json", out)
     assert done.exit_code == 0, done.output
     assert "Differentially private (epsilon 0.5; add or remove one record)" in done.output

@@ -208,6 +208,7 @@ def test_inspect_names_the_promise_and_where_strengths_come_from(tmp_path):
     assert "nats, from released tables" in done.output
     assert "[/b]" in done.output
     real = replace(model, fitted=replace(model.fitted, privacy=replace(model.fitted.privacy, test_only=False)))
+    file.unlink()
     real.save(file)
     done = CliRunner().invoke(app, ["inspect", str(file)], env={"COLUMNS": "200"})
     assert "Promise: epsilon 1, replace one record" in done.output

@@ -85,7 +85,7 @@ def test_models_of_bundled_tables_come_back(name, data, tmp_path):
     table = chaffinch.read(data / name)
     for settings_ in (BayesNet(conditionals="tables", parents=2), BayesNet(conditionals="tables", parents=3, search="greedy", smoothing=0), Independent()):
         model = settings_.fit(table, seed=0)
-        model.save(tmp_path / "m")
+        model.save(tmp_path / "m", overwrite=True)
         back = load_model(tmp_path / "m")
         assert back.to_dict() == model.to_dict()
         assert back.sample(100, seed=1).data.equals(model.sample(100, seed=1).data)
@@ -111,7 +111,7 @@ def test_only_the_owner_may_read_it(model, tmp_path):
     path.chmod(0o666)
     old = os.umask(0)
     try:
-        model.save(path)
+        model.save(path, overwrite=True)
     finally:
         os.umask(old)
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
@@ -518,6 +518,7 @@ def described(path):
 def test_only_a_real_private_model_is_not_confidential(declared, model, tmp_path):
     real, seeded = PrivBayes(epsilon=2.0).fit(declared), PrivBayes(epsilon=2.0).fit(declared, seed=1)
     for made, confidential in ((real, False), (seeded, True), (model, True)):
+        (tmp_path / "m").unlink(missing_ok=True)
         made.save(tmp_path / "m")
         assert made.confidential is confidential
         assert load_model(tmp_path / "m").confidential is confidential
@@ -525,7 +526,15 @@ def test_only_a_real_private_model_is_not_confidential(declared, model, tmp_path
     assert "TEST ONLY, no privacy" in repr(seeded)
     assert "TEST ONLY" not in repr(real)
     assert "epsilon 2, replace one record" in repr(real)
+    (tmp_path / "m").unlink()
+    real.save(tmp_path / "m")
+    for made in (seeded, model, real):  # what a budget was spent on stays
+        with pytest.raises(chaffinch.errors.FileError, match="a privacy budget"):
+            made.save(tmp_path / "m", overwrite=True)
+    (tmp_path / "m").unlink()
     seeded.save(tmp_path / "m")
+    with pytest.raises(chaffinch.errors.FileError, match="it exists"):
+        model.save(tmp_path / "m")
     privacy = described(tmp_path / "m")["fitted"]["privacy"]
     assert privacy["test_only"] is True
     assert privacy["sentence"].startswith("TEST ONLY")
@@ -589,6 +598,7 @@ def test_a_private_model_holds_no_value_of_a_record(tmp_path):
     )
     table = chaffinch.prepare(frame, Schema(columns, public=True, rows=60))
     for settings_ in (PrivBayes(epsilon=1.0), BayesNet(conditionals="tables", epsilon=1.0, delta=1e-6)):
+        (tmp_path / "m").unlink(missing_ok=True)
         settings_.fit(table, seed=1).save(tmp_path / "m")
         content = (tmp_path / "m").read_bytes()
         for canary in (b"canary", b"8675309", np.int64(8675309).tobytes(), np.float64(8675309).tobytes()):

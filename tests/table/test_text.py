@@ -53,7 +53,7 @@ def test_whole_minutes_of_a_text_file_come_back_as_they_were_written(tmp_path, d
     model = chaffinch.BayesNet(parents=1, conditionals="tables").fit(table, seed=1)
     for like in (table, None):
         drawn = model.sample(300, seed=2, like=like)
-        drawn.write(tmp_path / "out.csv")
+        drawn.write(tmp_path / "out.csv", overwrite=True)
         frame = pd.read_csv(tmp_path / "out.csv", dtype=str)
         for name, pattern in TIMES.items():
             if name != "exact" or not declared:  # a schema that spells seconds and declares no step means seconds

@@ -43,7 +43,7 @@ import sys, time
 import pyarrow as pa, chaffinch
 from chaffinch.table import table_writer
 table = chaffinch.read(pa.table({"a": ["p", "q"] * 5000, "b": ["x", "y"] * 5000}))
-with table_writer(sys.argv[1]) as write:
+with table_writer(sys.argv[1], overwrite=True) as write:
     write(table)
     print("writing", flush=True)
     while True:

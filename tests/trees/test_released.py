@@ -44,14 +44,14 @@ def test_a_file_that_tells_counts_or_is_another_model_is_not(model, tmp_path):
 
 def test_nodes_that_still_isolate_are_seen(model, tmp_path):
     pruned = trees.prune(model, at_least=2)
-    trees.write_model(tmp_path / "m.json", without_counts(pruned.after))
+    trees.write_model(tmp_path / "m.json", without_counts(pruned.after), overwrite=True)
     summary = certify(tmp_path / "m.json", replace(pruned, at_least=12)).summary
     assert (summary.as_pruned, summary.silent, summary.found_by_counts, summary.holds) == (True, True, True, False)
     assert "still finds someone" in summary.sentence()
 
 
 def certified(tmp_path, pruned, **data):
-    trees.write_model(tmp_path / "m.json", without_counts(pruned.after))
+    trees.write_model(tmp_path / "m.json", without_counts(pruned.after), overwrite=True)
     return certify(tmp_path / "m.json", pruned, **data).summary
 
 

@@ -51,7 +51,7 @@ def test_csv_keeps_its_spelling(tmp_path):
     out_path = tmp_path / "out.csv"
     table.write(out_path)
     assert out_path.read_text() == path.read_text()  # the table itself, to the letter
-    again(table).write(out_path)
+    again(table).write(out_path, overwrite=True)
     given_cells = [row.split(",") for row in path.read_text().splitlines()]
     out_cells = [row.split(",") for row in out_path.read_text().splitlines()]
     assert out_cells[0] == [name for name in given_cells[0] if name != "id"]

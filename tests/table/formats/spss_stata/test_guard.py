@@ -75,6 +75,6 @@ class TestDamage:
         with pytest.raises(
             chaffinch.errors.FileError, match=r"Cannot write the SPSS file. Unable to write data. Make room"
         ):
-            table.write(tmp_path / "b.sav")
+            table.write(tmp_path / "b.sav", overwrite=True)
         assert (tmp_path / "b.sav").read_text() == "old"
         assert sorted(file.name for file in tmp_path.iterdir()) == ["a.sav", "b.sav"]

@@ -211,7 +211,7 @@ class TestMissingCodesForSPSS:
         table = chaffinch.read(pa.table({"x": values, "y": ["u", "w"] * 40}), schema)
         (tmp_path / "a.sav").write_text("old")
         with pytest.raises(chaffinch.errors.InputError, match="SPSS cannot declare the missing codes of column 'x'"):
-            table.write(tmp_path / "a.sav")
+            table.write(tmp_path / "a.sav", overwrite=True)
         assert [file.name for file in tmp_path.iterdir()] == ["a.sav"]
         assert (tmp_path / "a.sav").read_text() == "old"
 
