@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from chaffinch.errors import FileError, InputError
-from chaffinch.web.decisions import Checker, approve, other_name, put_down, read_records, record_in
+from chaffinch.web.decisions import Checker, approve, other_name, put_down, read_records, record_in, withdraw
 
 
 @pytest.fixture
@@ -63,3 +63,25 @@ def test_the_second_checker_is_another_person_however_spelled(name: str) -> None
 def test_a_checker_has_a_name(name: str) -> None:
     with pytest.raises(InputError):
         Checker.now(name)
+
+
+@pytest.mark.parametrize("word", ["rejected", "returned"])
+def test_an_approval_of_a_run_that_is_rejected_later_is_marked(folder: Path, tmp_path: Path, word: str) -> None:
+    table = tmp_path / "synthetic.csv"
+    table.write_text("a\n1\n")
+    approve(folder, [table], "<p>page</p>", run=2, reason="fine", checkers=[Checker("Ann", "t")], about={"policy": {}})
+    for number, run, waiting in ((4, 7, False), (5, 2, True), (6, 2, False)):
+        (other := tmp_path / f"{number:04d}").mkdir()
+        put_down(other, "approved" if number < 6 else word, run=run, reason="a copy was found", checkers=[Checker("Bo", "t2")], waiting=waiting, about={})
+    by = record_in(tmp_path / "0006")
+    assert by is not None
+    withdraw(tmp_path, by)
+    mark = (folder / "WITHDRAWN.txt").read_text()
+    assert mark.startswith("WITHDRAWN. What is in this folder may not leave any more.")
+    assert f"Decision 6: run 2 {word} by Bo (t2).\nReason: a copy was found" in mark
+    record = json.loads((folder / "decision.json").read_text())
+    assert (record["decision"], record["was"], record["reason"], record["checkers"]) == ("withdrawn", "approved", "fine", [{"name": "Ann", "time": "t"}])
+    assert record["files"].keys() == {"synthetic.csv", "page.html"}
+    assert record["withdrawn"]["by_decision"] == 6
+    found = {one.number: (one.word, one.waiting, one.withdrawn_by) for one in read_records(tmp_path)}
+    assert found == {3: ("withdrawn", False, 6), 4: ("approved", False, 0), 5: ("withdrawn", False, 6), 6: (word, False, 0)}

@@ -111,6 +111,20 @@ def test_the_journey_by_mouse(browser: Browser, visitor: Visitor, table: Path) -
     for i, role in ((1, "key"), (2, "key"), (3, "sensitive")):
         browser.ask(f"document.querySelector('[name=role-{i}]').value = '{role}'")
     browser.ask("document.querySelector('[name=output-0]').value = 'drop'")
+    click(browser, ".steps button[value=promise]")  # a click on the bar keeps what was chosen
+    browser.settled()
+    assert path_of(browser) == "/promise"
+    assert _roles(visitor) == (("age", "sex"), ("ill",), "", (("surname", "drop"),))
+    browser.ask("document.querySelector('#epsilon').value = '1'")  # and Nothing is ticked
+    click(browser, ".steps button[value=runs]")
+    browser.settled()
+    assert path_of(browser) == "/promise"
+    assert "Nothing is promised, and epsilon was filled in." in browser.ask("document.body.innerText")
+    assert browser.ask("document.querySelector('#epsilon').value") == "1"
+    browser.look(browser.ask("document.querySelector('[role=alert] a').href"), unfold=False)  # what is saved
+    assert browser.ask("document.querySelector('#epsilon').value") == ""
+    click(browser, ".steps button[value=columns]")
+    browser.settled()
     click(browser, "form.main-form button[name=next]")
     browser.settled()
     assert path_of(browser) == "/attackers"
@@ -211,7 +225,7 @@ def test_the_eight_screens_by_keyboard_alone(browser: Browser, visitor: Visitor,
     enter(browser)
     assert path_of(browser) == "/columns"
     assert visitor.project.choices().forbid == ()
-    tab_to(browser, ".steps a[href='/decide']")
+    tab_to(browser, ".steps button[value='decide']")  # the form of this screen is saved on the way
     enter(browser)
     assert browser.ask("document.querySelectorAll('input:checked').length") == 0
     tab_to(browser, "#word-approved")

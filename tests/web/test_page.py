@@ -13,7 +13,10 @@ def test_a_form_is_read_by_name() -> None:
 
 
 def test_the_frame_names_all_steps_and_marks_one(visitor: Visitor) -> None:
-    text = visitor.get("/promise")
+    text = visitor.get("/decide")
     assert all(f'href="/{path}"' in text for path, _ in STEPS)
     assert text.count('aria-current="step"') == 1
+    form = visitor.get("/promise")  # where a form is filled in, the steps are buttons that save it
+    assert all(f'<button form="kept" name="go" value="{path}"' in form for path, _ in STEPS)
+    assert form.count('aria-current="step"') == 1
     assert "<strong>Keep inside.</strong>" in text

@@ -18,15 +18,18 @@ from .._base.errors import FileError, InputError, unknown_name
 from .._base.safe_files import filling, write_text
 from .project import read_json
 
-__all__ = ["RECORD", "Checker", "DecisionRecord", "approve", "other_name", "put_down", "read_records", "record_in"]
+__all__ = ["RECORD", "WITHDRAWN", "Checker", "DecisionRecord", "approve", "other_name", "put_down", "read_records", "record_in", "withdraw"]
 
 FORMAT, VERSION = "chaffinch-decision", 1
 RECORD = "decision.json"
+WITHDRAWN = "WITHDRAWN.txt"
+"""The mark in the folder of an approval that was taken back: whoever opens the folder sees it."""
 
 MOST_REASON = 8000
 """Characters of a reason, of two checkers together."""
 
 Word = Literal["approved", "rejected", "returned"]
+"""What may be decided. The record of an approval says `withdrawn` once its run was rejected or returned."""
 
 
 @dataclass(frozen=True)
@@ -56,6 +59,8 @@ class DecisionRecord:
     checkers: tuple[Checker, ...]
     waiting: bool
     """Whether a second name is needed before anything leaves."""
+    withdrawn_by: int = 0
+    """The number of the decision that took an approval back; 0 where none did."""
 
 
 def other_name(name: str, before: Sequence[Checker]) -> Checker:
@@ -110,7 +115,7 @@ def record_in(path: Path) -> DecisionRecord | None:
     checkers = tuple(Checker(str(one.get("name", "")), str(one.get("time", ""))) for one in held.get("checkers", ()))
     return DecisionRecord(
         number=int(path.name), run=int(held.get("run", 0)), word=str(held.get("decision", "")), reason=str(held.get("reason", "")), checkers=checkers,
-        waiting=bool(held.get("waiting_for_a_second_checker")),
+        waiting=bool(held.get("waiting_for_a_second_checker")), withdrawn_by=int((held.get("withdrawn") or {}).get("by_decision", 0)),
     )  # fmt: skip
 
 
@@ -118,6 +123,21 @@ def read_records(root: Path) -> list[DecisionRecord]:
     """Return all decisions of a project, the newest first."""
     found = [record_in(one) for one in sorted(root.iterdir(), reverse=True) if one.name.isdigit()]
     return [one for one in found if one is not None]
+
+
+def withdraw(root: Path, by: DecisionRecord) -> None:
+    """Mark every approval of a run that a later decision rejects or returns, those that wait for a second name too: in its record, and by a file beside the table."""
+    for record in read_records(root):
+        folder = root / f"{record.number:04d}"
+        held = read_json(folder / RECORD)
+        if held is None or record.run != by.run or record.number == by.number or record.word != "approved":
+            continue
+        who = ", ".join(f"{one.name} ({one.time})" for one in by.checkers[-1:])
+        held |= {"decision": "withdrawn", "was": "approved", "waiting_for_a_second_checker": False}
+        held["withdrawn"] = {"by_decision": by.number, "decision": by.word, "reason": by.reason, "checkers": [vars(one) for one in by.checkers]}
+        mark = f"WITHDRAWN. What is in this folder may not leave any more.\nDecision {by.number}: run {by.run} {by.word} by {who}.\nReason: {by.reason}\n"
+        write_text(folder / WITHDRAWN, mark, mode=0o600, overwrite=True)
+        write_text(folder / RECORD, json.dumps(held, indent=2, ensure_ascii=False, allow_nan=False) + "\n", mode=0o600, overwrite=True)
 
 
 def _text(word: str, run: int, reason: str, checkers: Sequence[Checker], waiting: bool, about: Mapping[str, Any]) -> str:

@@ -56,9 +56,10 @@ def form_of(request: Request) -> SentForm:
     return SentForm(tuple(request.state.form))
 
 
-def go(path: str) -> Response:
-    """Return an answer that leads to another screen."""
-    return RedirectResponse(path, status_code=303)
+def go(path: str, form: SentForm | None = None) -> Response:
+    """Return an answer that leads to another screen: that of the bar where a form was sent by it."""
+    step = "" if form is None else form.word("go", 20)
+    return RedirectResponse(f"/{step}" if step in dict(STEPS) else path, status_code=303)
 
 
 @dataclass(eq=False)
@@ -109,7 +110,7 @@ class Page:
 
     def show(
         self, template: str, *, step: str, commands: Sequence[Sequence[str]] = (), alert: str = "", status: int = 200,
-        context: Mapping[str, Any] | None = None, live: bool = False, reload: bool = True,
+        context: Mapping[str, Any] | None = None, live: bool = False, reload: bool = True, keeps: bool = False,
     ) -> Response:  # fmt: skip
         """Return a screen.
 
@@ -125,9 +126,11 @@ class Page:
             Whether a part of it loads itself again and again: only then the page has a script.
         reload
             Whether the whole of it is loaded again and again where scripts are off: not while somebody fills it in.
+        keeps
+            Whether the bar saves the form `kept` of the screen before it leads elsewhere, so that nothing that was filled in is lost.
         """
         html = self.environment.get_template(template).render(
-            steps=STEPS, step=step, commands=[shown_command(words) for words in commands], alert=alert, live=live, reload=live and reload,
+            steps=STEPS, step=step, commands=[shown_command(words) for words in commands], alert=alert, live=live, reload=live and reload, keeps=keeps,
             source=Path(self.choices.source).name, **self.stamps(), **(context or {}),
         )  # fmt: skip
         return HTMLResponse(html, status_code=status, headers={"content-security-policy": LIVE_POLICY} if live else None)

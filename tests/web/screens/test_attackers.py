@@ -39,3 +39,13 @@ def test_numbers_are_numbers_within_their_limits(word: str) -> None:
         number_in(SentForm((("x", word),)), "x", "It", low=0.0, high=1.0)
     assert number_in(SentForm((("x", " "),)), "x", "It", low=0.0) is None
     assert number_in(SentForm((("x", "0.5"),)), "x", "It", low=0.0, high=1.0) == 0.5
+
+
+def test_the_bar_saves_a_limit_and_leaves_a_form_that_was_not_touched(opened: Visitor) -> None:
+    assert "<h1>Decide</h1>" in opened.post("/attackers", go="decide", max_excess="0.1")
+    assert opened.project.choices().max_excess == 0.1
+    opened.post("/columns", **{"role-3": "other"})  # no attack is left that the limit is of
+    assert "<h1>Columns</h1>" in opened.post("/attackers", go="columns", max_excess="0.1")
+    text = opened.post("/attackers", go="columns", max_excess="0.2", second="yes")
+    assert "A limit needs an attack" in text
+    assert 'value="0.2"' in text

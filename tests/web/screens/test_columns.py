@@ -45,6 +45,28 @@ def test_what_is_wrong_is_said_and_not_kept(opened: Visitor) -> None:
     assert opened.project.schema_text() == before
 
 
+def test_a_click_on_the_bar_keeps_what_was_chosen_and_typed(opened: Visitor) -> None:
+    """The steps are buttons of the form: without a script, nothing that was filled in is lost on the way."""
+    text = opened.get("/columns")
+    assert '<button form="kept" name="go" value="promise"' in text
+    assert '<a href="/promise"' not in text
+    assert "<h1>Promise</h1>" in opened.post("/columns", go="promise", **{"role-4": "key"})
+    assert _roles(opened).keys == ("age", "sex", "area")
+    written = opened.project.schema_text()
+    edited = written.replace('role = "sensitive"', 'role = "label"').replace("\n", "\r\n")  # as browsers send it
+    assert "<h1>Decide</h1>" in opened.post("/columns", go="decide", text=edited, **{"role-4": "other"})
+    assert _roles(opened) == Roles(label="ill", keys=("age", "sex"), decisions=(("surname", "drop"),))
+    text = opened.post("/columns", go="decide", text="[[", **{"role-4": "weight"})  # what cannot be saved stays on the screen
+    assert "is not valid TOML" in text
+    assert ">[[</textarea>" in text
+    assert 'aria-label="What area is for"' in text
+    assert "<option selected>weight</option>" in text.partition('aria-label="What area is for"')[2].partition("</select>")[0]
+    assert _roles(opened).weight == ""
+    opened.post("/attackers", max_excess="0.1", second="yes")  # in another tab: a form of which nothing was changed may still be left
+    assert "<h1>Decide</h1>" in opened.post("/columns", choices="-", go="decide", text=opened.project.schema_text())
+    assert "<h1>Columns</h1>" in opened.post("/columns", go="https://elsewhere.example", text=opened.project.schema_text())
+
+
 def test_live_progress_is_a_fragment_that_ends_by_loading_the_screen(opened: Visitor) -> None:
     status, headers, text = opened.ask("GET", "/columns/live")
     assert (status, headers.get("hx-refresh"), text) == (200, "true", "")

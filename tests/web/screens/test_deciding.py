@@ -57,6 +57,11 @@ def test_a_decision_needs_a_word_a_reason_and_a_name(ran: Visitor) -> None:
     assert sorted(one.name for one in folder.iterdir()) == ["decision.json", "page.html", "synthetic.csv"]
     assert [one["name"] for one in json.loads((folder / "decision.json").read_text())["checkers"]] == ["Ann Lee", "Bo Kim"]
     assert "There is no such approval" in ran.post("/decide/3/second", word="approved", name="Cy Poe")
+    text = ran.post("/decide/1", word="rejected", reason="a copy was found", name="Cy Poe")  # after it was approved
+    for number in (2, 3):
+        assert f"{number}: run 1 approved, withdrawn by decision 4" in text
+        assert (ran.project.path("decisions", f"{number:04d}") / "WITHDRAWN.txt").exists()
+    assert text.count("It may not leave any more. If a copy has left, call it back.") == 2
 
 
 def test_nothing_is_decided_of_a_run_without_a_result(opened: Visitor) -> None:

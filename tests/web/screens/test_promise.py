@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from chaffinch.privacy.project import create_project, open_project
 
 from ..conftest import Visitor
@@ -37,3 +39,30 @@ def test_what_is_wrong_is_said(opened: Visitor) -> None:
     assert "Delta must be above 0" in opened.post("/promise", kind="epsilon", epsilon="1", delta="0")
     assert "No such file" in opened.post("/promise", kind="epsilon", epsilon="1", ledger="none.json")
     assert opened.project.choices().epsilon is None
+
+
+@pytest.mark.parametrize("field", [{"epsilon": "1"}, {"delta": "1e-6"}, {"domain": "d.toml"}, {"ledger": "ledger.json"}])
+@pytest.mark.parametrize("button", [{}, {"next": "yes"}, {"go": "runs"}])
+def test_what_was_typed_while_nothing_is_ticked_is_asked_about_and_not_thrown_away(opened: Visitor, field: dict[str, str], button: dict[str, str]) -> None:
+    text = opened.post("/promise", kind="none", **field, **button)
+    assert "Nothing is promised, and" in text
+    assert "filled in. Tick Differential privacy, or empty the fields. Nothing was saved." in text
+    for name, value in field.items():
+        assert f'name="{name}" type="text" value="{value}"' in text
+    assert opened.project.choices().epsilon is None
+    assert "The path of the project" in opened.get("/promise")
+
+
+def test_what_was_saved_may_stay_in_the_fields_when_nothing_is_ticked_and_another_number_may_not(opened: Visitor) -> None:
+    opened.post("/promise", kind="epsilon", epsilon="1", delta="1e-6")
+    assert "epsilon was filled in" in opened.post("/promise", kind="none", epsilon="2", delta="1e-06")
+    assert opened.project.choices().epsilon == 1.0
+    opened.post("/promise", kind="none", epsilon="1.0", delta="1e-06", go="decide")
+    assert opened.project.choices().epsilon is None
+
+
+def test_a_wrong_field_keeps_the_others_and_an_empty_epsilon_is_no_promise_of_nothing(opened: Visitor) -> None:
+    text = opened.post("/promise", kind="epsilon", epsilon="1,5", delta="much")
+    assert "Delta must be a number" in text
+    assert 'name="epsilon" type="text" value="1,5"' in text
+    assert "epsilon is empty" in opened.post("/promise", kind="epsilon", delta="1e-6")

@@ -19,18 +19,32 @@ def show(page: Page, request: Request) -> Response:
     return _shown(page)
 
 
-def _shown(page: Page, alert: str = "") -> Response:
+FIELDS = ("holdout", "max_excess", "thorough", "second")
+
+
+def _stored(page: Page) -> dict[str, str]:
+    """What the fields show of what was saved."""
+    choices = page.choices
+    limit = "" if choices.max_excess is None else str(choices.max_excess)
+    return {"holdout": choices.holdout, "max_excess": limit, "thorough": "yes" if choices.thorough else "", "second": "yes" if choices.second else ""}
+
+
+def _shown(page: Page, alert: str = "", form: SentForm | None = None) -> Response:
+    """The screen, with what was typed where a form was not saved."""
     choices, roles, columns = page.choices, page.roles, page.columns
     if columns is None:
         raise InputError("The columns are not known yet. Open a file, and look at its columns first.")
     words = release_words(choices, roles, page.project.path("schema.toml"), page.project.path("runs", "NEW"))
-    context = {"choices": choices, "roles": roles, "rows": columns["rows"]}
-    return page.show("attackers.html.j2", step="attackers", commands=[words], alert=alert, status=400 if alert else 200, context=context)
+    typed = _stored(page) if form is None else {name: form.word(name) for name in FIELDS}
+    context = {"typed": typed, "roles": roles, "rows": columns["rows"]}
+    return page.show("attackers.html.j2", step="attackers", commands=[words], alert=alert, status=400 if alert else 200, context=context, keeps=True)
 
 
 def save(page: Page, request: Request) -> Response:
     """Keep the holdout and the limits."""
     form = form_of(request)
+    if form.word("go") and {name: form.word(name) for name in FIELDS} == _stored(page):
+        return go("/attackers", form)
     try:
         page.check_choices(form)
         holdout = form.word("holdout")
@@ -43,8 +57,8 @@ def save(page: Page, request: Request) -> Response:
             raise InputError("A limit needs an attack: give a column the role key and one the role sensitive first.")
         page.project.change(holdout=path, max_excess=limit, thorough=bool(form.word("thorough")), second=bool(form.word("second")))
     except ChaffinchError as error:
-        return _shown(page, str(error))
-    return go("/promise")
+        return _shown(page, str(error), form if form.word("choices") == page.project.stamp() else None)
+    return go("/promise", form)
 
 
 def number_in(form: SentForm, name: str, what: str, *, low: float, high: float = math.inf, above: bool = False) -> float | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from markupsafe import Markup
@@ -61,7 +61,8 @@ def live(page: Page, request: Request) -> Response:
     return HTMLResponse(page.environment.get_template("looking.html.j2").render(progress=progress, part=part, done=done))
 
 
-def _shown(page: Page, alert: str = "", text: str | None = None) -> Response:
+def _shown(page: Page, alert: str = "", text: str | None = None, form: SentForm | None = None) -> Response:
+    """The screen, with what was chosen and typed where a form was not saved."""
     choices, columns, job = page.choices, page.columns, looked(page)
     if not choices.source:
         raise InputError("No file is open. Open one first.")
@@ -76,15 +77,15 @@ def _shown(page: Page, alert: str = "", text: str | None = None) -> Response:
     written = page.project.schema_text()
     context: dict[str, Any] = {
         "columns": columns, "progress": None if (columns is not None and not part) or job is None else job.progress, "part": part, "done": False, "text": written if text is None else text,
-        "rows": [] if columns is None else _rows(columns, schema_from_toml(written, name="schema.toml")), "kinds": KINDS, "roles": CHOSEN,
+        "rows": [] if columns is None else _rows(columns, schema_from_toml(written, name="schema.toml"), form), "kinds": KINDS, "roles": CHOSEN,
         "decisions": DECISIONS, "failed": (columns is None or part) and bool(alert), "promised": choices.epsilon is not None,
     }  # fmt: skip
     live = (columns is None or part) and not context["failed"]
     commands = [describe_words(choices)]
-    return page.show("columns.html.j2", step="columns", commands=commands, alert=alert, status=400 if alert else 200, context=context, live=live, reload=columns is None)
+    return page.show("columns.html.j2", step="columns", commands=commands, alert=alert, status=400 if alert else 200, context=context, live=live, reload=columns is None, keeps=columns is not None)
 
 
-def _rows(columns: dict[str, Any], schema: Schema) -> list[_ColumnRow]:
+def _rows(columns: dict[str, Any], schema: Schema, form: SentForm | None = None) -> list[_ColumnRow]:
     personal = columns.get("personal", {})
     known = {column.name: column for column in schema}
     rows = []
@@ -93,14 +94,14 @@ def _rows(columns: dict[str, Any], schema: Schema) -> list[_ColumnRow]:
         column = known.get(name)
         role = column.role if column is not None else held["role"]
         idea = None if column is None else suggested_role(column)
-        rows.append(
-            _ColumnRow(
+        row = _ColumnRow(
                 place, name, column.kind if column is not None else held["kind"], held["reason"], role,
                 f"perhaps {idea.role}: {idea.reason}" if idea is not None and role == "other" and name not in personal else "",
                 _bars(f"cells-{place}", name, held.get("cells", ())), str(held["missing"]), personal.get(name, ""),
                 column.output if column is not None and column.output in DECISIONS else "",
-            )
-        )  # fmt: skip
+            )  # fmt: skip
+        sent: dict[str, Any] = {} if form is None else {what: form.word(f"{what}-{place}", 20) for what in ("kind", "role", "output") if form.words(f"{what}-{place}")}
+        rows.append(replace(row, **sent))
     return rows
 
 
@@ -119,19 +120,26 @@ def _bars(key: str, name: str, cells: list[int | str]) -> Markup:
 
 
 def save(page: Page, request: Request) -> Response:
-    """Keep kinds, roles and decisions as the form says."""
+    """Keep kinds, roles and decisions as the form says; and the text beside, where it was edited, which the form then changes."""
     form, columns, text = form_of(request), page.columns, page.project.schema_text()
     if columns is None:
         raise InputError("The file is still being looked at.")
+    edited = form.text("text") if form.words("text") and form.text("text").strip() != text.strip() else None
     try:
-        page.check_choices(form)
-        schema = schema_from_toml(text, name="schema.toml")
+        schema, before = schema_from_toml(text, name="schema.toml"), text
+        if edited is not None:
+            schema_from_toml(edited, name="schema.toml")  # says what is wrong with it
+            text = edited
         for place, held in enumerate(columns["columns"]):
             text = _with_row(text, schema[held["name"]], place, form)
+        if form.word("go") and text == before:
+            return go("/columns", form)
+        page.check_choices(form)
         _keep(page, text)
     except ChaffinchError as error:
-        return _shown(page, str(error))
-    return go("/attackers" if form.word("next") else "/columns")
+        current = form.word("choices") == page.project.stamp()
+        return _shown(page, str(error), edited if current else None, form if current else None)
+    return go("/attackers" if form.word("next") else "/columns", form)
 
 
 def _with_row(text: str, column: Column, place: int, form: SentForm) -> str:

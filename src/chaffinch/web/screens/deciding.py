@@ -11,7 +11,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from ..._base.errors import ChaffinchError, InputError
-from ..decisions import Checker, DecisionRecord, approve, other_name, put_down, read_records, record_in
+from ..decisions import Checker, DecisionRecord, approve, other_name, put_down, read_records, record_in, withdraw
 from ..jobs import Job
 from ..page import Page, form_of, go
 from .result import finished, report_of_run
@@ -92,6 +92,14 @@ def _decided(page: Page, job: Job, word: str, reason: str, checker: Checker) -> 
     except ChaffinchError:
         shutil.rmtree(folder, ignore_errors=True)
         raise
+    _take_back(page, folder)
+
+
+def _take_back(page: Page, folder: Path) -> None:
+    """Withdraw earlier approvals of a run that the decision in a folder rejects or returns."""
+    record = record_in(folder)
+    if record is not None and record.word in ("rejected", "returned"):
+        withdraw(page.project.path("decisions"), record)
 
 
 def second(page: Page, request: Request) -> Response:
@@ -115,6 +123,7 @@ def second(page: Page, request: Request) -> Response:
             _fill(folder, job, both, checkers, _about(job))
         else:
             put_down(folder, word, run=job.number, reason=both, checkers=checkers, waiting=False, about=_about(job))
+            _take_back(page, folder)
     except ChaffinchError as error:
         return _shown(page, job.number, str(error))
     return go("/decide")

@@ -7,9 +7,9 @@ from typing import Any
 from starlette.requests import Request
 from starlette.responses import Response
 
-from ..._base.errors import ChaffinchError
+from ..._base.errors import ChaffinchError, InputError, listed
 from ..commands import plan_words, release_words
-from ..page import Page, form_of, go
+from ..page import Page, SentForm, form_of, go
 from .attackers import number_in
 
 __all__ = ["balance", "save", "show"]
@@ -20,9 +20,22 @@ def show(page: Page, request: Request) -> Response:
     return _shown(page)
 
 
-def _shown(page: Page, alert: str = "") -> Response:
+FIELDS = ("epsilon", "delta", "domain", "ledger")
+
+
+def _stored(page: Page) -> dict[str, str]:
+    """What the fields show of what was saved."""
+    values = {name: getattr(page.choices, name) for name in FIELDS}
+    return {name: "" if value is None else str(value) for name, value in values.items()}
+
+
+def _shown(page: Page, alert: str = "", form: SentForm | None = None) -> Response:
+    """The screen, with what was typed where a form was not saved."""
     choices, columns = page.choices, page.columns
-    context: dict[str, Any] = {"choices": choices, "sentences": (), "balance": ()}
+    typed: dict[str, Any] = {**_stored(page), "promised": choices.epsilon is not None}
+    if form is not None:
+        typed = {name: form.word(name) for name in FIELDS} | {"promised": form.word("kind") == "epsilon"}
+    context: dict[str, Any] = {"typed": typed, "sentences": (), "balance": ()}
     commands = [release_words(choices, page.roles, page.project.path("schema.toml"), page.project.path("runs", "NEW"))] if choices.source else []
     if choices.epsilon is not None and columns is not None and not columns.get("part"):
         commands.insert(0, plan_words(choices, columns["rows"]))
@@ -31,7 +44,7 @@ def _shown(page: Page, alert: str = "") -> Response:
             context["balance"] = balance(page)
         except ChaffinchError as error:
             alert = alert or str(error)
-    return page.show("promise.html.j2", step="promise", commands=commands, alert=alert, status=400 if alert else 200, context=context)
+    return page.show("promise.html.j2", step="promise", commands=commands, alert=alert, status=400 if alert else 200, context=context, keeps=True)
 
 
 def _expected(page: Page, rows: int) -> tuple[str, ...]:
@@ -62,15 +75,47 @@ def balance(page: Page) -> tuple[str, ...]:
 def save(page: Page, request: Request) -> Response:
     """Keep the promise. Spending it is asked for again when a run is started."""
     form = form_of(request)
+    stored = _stored(page)
+    same = all(_same(form.word(name), stored[name]) for name in FIELDS) and (form.word("kind") == "epsilon") == (page.choices.epsilon is not None)
+    if form.word("go") and same:
+        return go("/promise", form)
     try:
         page.check_choices(form)
         if form.word("kind") != "epsilon":
+            _check_nothing(page, form)
             page.project.change(epsilon=None, delta=None, domain="", ledger="")
-            return go("/runs")
+            return go("/runs", form)
         epsilon = number_in(form, "epsilon", "Epsilon", low=0.0, above=True)
+        if epsilon is None:
+            raise InputError("Differential privacy is ticked, and epsilon is empty. Give one, as 1, or tick Nothing.")
         delta = number_in(form, "delta", "Delta", low=0.0, high=0.5, above=True)
         places = {name: str(page.places.inside(word)) if (word := form.word(name)) else "" for name in ("domain", "ledger")}
         page.project.change(epsilon=epsilon, delta=delta, **places)
     except ChaffinchError as error:
-        return _shown(page, str(error))
-    return go("/runs") if form.word("next") else _shown(page)
+        return _shown(page, str(error), form if _is_current(page, form) else None)
+    return go("/runs", form) if form.word("next") or form.word("go") else _shown(page)
+
+
+def _same(typed: str, stored: str) -> bool:
+    """Whether a field says what was saved, numbers however they are written."""
+    try:
+        return typed == stored or float(typed.replace(",", ".")) == float(stored)
+    except ValueError:
+        return False
+
+
+def _is_current(page: Page, form: SentForm) -> bool:
+    """Whether a form is of choices as they are now: what another tab has changed is shown instead."""
+    return form.word("choices") == page.project.stamp()
+
+
+def _check_nothing(page: Page, form: SentForm) -> None:
+    """Raise where fields of a promise were filled in while nothing is promised; those that show what was saved before may stay."""
+    stored = _stored(page)
+    filled = [name for name in FIELDS if form.word(name) and not _same(form.word(name), stored[name])]
+    if filled:
+        words = {"epsilon": "epsilon", "delta": "delta", "domain": "a schema that declares the domain", "ledger": "a ledger"}
+        raise InputError(
+            f"Nothing is promised, and {listed([words[name] for name in filled])} {'was' if len(filled) == 1 else 'were'} filled in. "
+            "Tick Differential privacy, or empty the fields. Nothing was saved."
+        )
