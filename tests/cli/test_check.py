@@ -439,6 +439,7 @@ def test_a_stranger_in_an_acro_folder_is_not_assessed(run, tmp_path):
     folder, told = acro_of(tmp_path / "acro", "counts"), tmp_path / "c.json"
 
     def verdicts(*options):
+        told.unlink(missing_ok=True)
         run(folder, "--data", CMC, "--rules-only", "--json", told, *options)
         return {row["output"]: row["verdict"] for row in json.loads(told.read_text())["summary"]}
 
