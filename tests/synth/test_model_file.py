@@ -18,7 +18,7 @@ from safetensors.numpy import load_file, save_file
 
 import chaffinch
 from chaffinch.synth import BayesNet, Independent, PrivBayes, load_model
-from chaffinch.synth.model_file import model_from_bytes, model_to_bytes
+from chaffinch.synth.model_file import file_parts, model_from_bytes, model_to_bytes, with_checksum
 from chaffinch.table import Column, Schema
 
 
@@ -180,26 +180,52 @@ def test_another_safetensors_file(tmp_path):
         refused(tmp_path / "s", "is not a Chaffinch model")
 
 
-@pytest.mark.parametrize("version", [2, 99, "1", None, 1.5, [1], "x" * 1000])
+@pytest.mark.parametrize("version", [3, 99, "1", None, 1.5, [1], "x" * 1000])
 def test_another_version(version, saved, tmp_path):
     path = rewritten(saved, tmp_path, lambda data, tensors: data.update(version=version))
-    assert len(refused(path, "this release reads version 1. Use a newer release")) < 600
+    assert len(refused(path, "this release reads version 2. Use a newer release")) < 600
 
 
 # Hostile contents: every part in turn
 
 
 def rewritten(saved: Path, folder: Path, change) -> Path:
-    """Return a copy of a model file whose JSON and tensors were changed."""
+    """Return a copy of a model file whose JSON and tensors were changed on purpose, checksum and all."""
     from safetensors import safe_open
 
     with safe_open(str(saved), framework="numpy") as opened:
         data = json.loads(opened.metadata()["chaffinch"])
+    del data["sha256"]
     tensors = {name: array.copy() for name, array in load_file(saved).items()}
     done = change(data, tensors)
     path = folder / "changed.chaffinch"
-    save_file(tensors, path, {"chaffinch": json.dumps(done if isinstance(done, dict) else data)})
+    text = json.dumps(done if isinstance(done, dict) else data)
+    save_file(tensors, path, {"chaffinch": with_checksum(text, tensors)})
     return path
+
+
+@settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@given(st.data())
+def test_three_bytes_that_are_changed_are_refused(saved, data):
+    """Wherever they are: each of the three is another byte than before."""
+    raw = bytearray(saved.read_bytes())
+    for place in data.draw(st.lists(st.integers(0, len(raw) - 1), min_size=3, max_size=3, unique=True)):
+        raw[place] ^= data.draw(st.integers(1, 255))
+    with pytest.raises(chaffinch.errors.FileError, match="the model sent"):
+        model_from_bytes(bytes(raw))
+
+
+def test_a_number_that_is_changed_is_named_as_damage_and_an_older_file_opens(saved, tmp_path):
+    path = tmp_path / "m.chaffinch"
+    raw = bytearray(saved.read_bytes())
+    raw[-5:-2] = bytes(255 - byte for byte in raw[-5:-2])  # in the last tensor
+    path.write_bytes(raw)
+    assert "changed after it was written, by its checksum" in refused(path)
+    header, tensors = file_parts(load_model(saved))
+    for name, version in (("old", 1), ("new", 2)):
+        save_file(tensors, tmp_path / f"{name}.chaffinch", {"chaffinch": json.dumps(header | {"version": version})})
+    assert load_model(tmp_path / "old.chaffinch").to_dict() == load_model(saved).to_dict()  # files of version 1 have no checksum
+    assert "checksum" in refused(tmp_path / "new.chaffinch")
 
 
 def deepest(tensors) -> str:

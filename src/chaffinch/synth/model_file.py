@@ -1,15 +1,18 @@
 """Model files: one safetensors file whose header carries the model as JSON. Opening one executes nothing.
 
 The JSON holds the schema with its codecs and the plain data of the model; the tensors hold its arrays. Both are read with
-limits and checked against each other, so a damaged or hostile file gives an error and nothing else. `kind` says which class
+limits and checked against each other, so a damaged or hostile file gives an error and nothing else. A checksum over both tells a file that was damaged
+from one that was not; it is no signature: whoever changes a file on purpose can write another. `kind` says which class
 reads the rest, found among those of the registered synthesisers; a file without one holds a Bayesian network.
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Mapping
 from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
@@ -28,10 +31,12 @@ from ..table.types import is_numeric, parse_type, value_type
 from .model import FittedModel
 from .settings import SYNTHESISERS
 
-__all__ = ["FORMAT", "VERSION", "file_parts", "load_model", "model_from_bytes", "model_to_bytes", "save_model", "schema_from_dict", "schema_to_dict"]
+__all__ = ["FORMAT", "VERSION", "file_parts", "load_model", "model_from_bytes", "model_to_bytes", "save_model", "schema_from_dict", "schema_to_dict", "with_checksum"]
 
 FORMAT = "chaffinch-model"
-VERSION = 1
+VERSION = 2
+UNCHECKED = 1
+"""The version of files that have no checksum."""
 MOST_BYTES = 16 << 30
 UNNAMED_KIND = "bayesnet"
 """The kind of files that name none."""
@@ -41,10 +46,9 @@ def save_model(model: FittedModel, path: str | os.PathLike[str], *, overwrite: b
     """Write a model, wholly or not at all, readable by its owner only: its tables are counts of records."""
     from safetensors.numpy import save_file
 
-    header, arrays = file_parts(model)
-    text = json.dumps(header, ensure_ascii=False, allow_nan=False)
+    arrays, metadata = _file_parts(model)
     with replacing(path, mode=0o600, overwrite=overwrite, paid=model.privacy is not None) as part:
-        save_file({name: np.ascontiguousarray(array) for name, array in arrays.items()}, part, {"chaffinch": text})
+        save_file(arrays, part, metadata)
         part.chmod(0o600)
 
 
@@ -86,9 +90,36 @@ def model_to_bytes(model: FittedModel) -> bytes:
     """Return what `save_model` would write, to be sent to a worker. As confidential as the model."""
     from safetensors.numpy import save
 
+    return save(*_file_parts(model))
+
+
+def _file_parts(model: FittedModel) -> tuple[dict[str, NDArray[Any]], dict[str, str]]:
+    """The tensors of a model's file, and its metadata: one entry, since several come in any order."""
     header, arrays = file_parts(model)
-    text = json.dumps(header, ensure_ascii=False, allow_nan=False)
-    return save({name: np.ascontiguousarray(array) for name, array in arrays.items()}, {"chaffinch": text})
+    contiguous = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
+    return contiguous, {"chaffinch": with_checksum(json.dumps(header, ensure_ascii=False, allow_nan=False), contiguous)}
+
+
+def with_checksum(text: str, arrays: Mapping[str, NDArray[Any]]) -> str:
+    """Return the JSON of a header with a checksum over it and the arrays as its first entry."""
+    return f'{{"sha256": "{_checksum(arrays, text)}", {text[1:]}'
+
+
+_CHECKSUM = re.compile(r'\{"sha256": "([0-9a-f]{64})", ')
+
+
+def _is_whole(text: str, arrays: Mapping[str, NDArray[Any]]) -> bool | None:
+    """Whether a header and arrays are those that the checksum was made of; None where there is none."""
+    found = _CHECKSUM.match(text)
+    return None if found is None else found[1] == _checksum(arrays, "{" + text[found.end() :])
+
+
+def _checksum(arrays: Mapping[str, NDArray[Any]], text: str) -> str:
+    """The SHA-256 of a header and of arrays, each with its name, type and shape."""
+    digest = hashlib.sha256(json.dumps([text, [[name, arrays[name].dtype.str, arrays[name].shape] for name in sorted(arrays)]]).encode())
+    for name in sorted(arrays):
+        digest.update(np.ascontiguousarray(arrays[name]).reshape(-1).view(np.uint8).data)
+    return digest.hexdigest()
 
 
 def model_from_bytes(raw: bytes) -> FittedModel:
@@ -108,16 +139,19 @@ def _model(file: str, read: Callable[[], tuple[dict[str, NDArray[Any]], str]]) -
     try:
         arrays, text = read()
         data = json.loads(text)
+        whole = _is_whole(text, arrays)
     except FileError:
         raise
     except Exception:  # whatever a damaged header makes the reader raise
         raise FileError(f"'{file}' is not a Chaffinch model, or it is damaged or truncated.") from None
     if not isinstance(data, dict) or data.get("format") != FORMAT:
         raise FileError(f"'{file}' is not a Chaffinch model. `chaffinch fit DATA -o MODEL` writes one.")
-    if data.get("version") != VERSION:
+    if data.get("version") not in (VERSION, UNCHECKED):
         raise FileError(
             f"'{file}' has version {str(data.get('version'))[:20]}; this release reads version {VERSION}. Use a newer release."
         )
+    if not whole and not (whole is None and data["version"] == UNCHECKED and "sha256" not in data):
+        raise FileError(f"'{file}' is damaged: it was changed after it was written, by its checksum. Copy it again, or fit the model anew.")
     kind, kinds = data.get("kind", UNNAMED_KIND), {settings.model.kind: settings.model for settings in SYNTHESISERS}
     if not isinstance(kind, str) or kind not in kinds:
         raise FileError(

@@ -22,7 +22,7 @@ from chaffinch.synth.bayesnet.systematic import (
     systematic_codes,
     systematic_uniforms,
 )
-from chaffinch.synth.model_file import file_parts
+from chaffinch.synth.model_file import file_parts, with_checksum
 from chaffinch.synth.spec import synthesiser_of
 
 NAMES = ["c0", "c1", "c2", "c3"]
@@ -261,7 +261,8 @@ def test_files_keep_how_rows_are_drawn_and_old_ones_draw_one_by_one(linked, tmp_
         fitted_part = {k: v for k, v in header["fitted"].items() if k != "draw"} | (
             {} if word is None else {"draw": word}
         )
-        save_file(arrays, path, {"chaffinch": json.dumps(header | {"fitted": fitted_part})})
+        text = json.dumps(header | {"fitted": fitted_part})
+        save_file(arrays, path, {"chaffinch": with_checksum(text, arrays)})
         if expected is None:
             with pytest.raises(chaffinch.errors.FileError, match="damaged"):
                 chaffinch.load(path)
