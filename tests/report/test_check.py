@@ -230,7 +230,7 @@ def test_outputs_have_their_class_their_fit_and_their_state():
         ["output_4", "–", "–", "–", "not assessed", "an image, without the numbers behind it"]
     ]
     assert "into two folds 3 times" in html
-    assert html.index("1 of 1 outputs is not assessed") < html.index("<h1")
+    assert html.index("1 of 1 output is not assessed") < html.index("<h1")
 
 
 def test_figures_are_drawn_where_there_is_something():

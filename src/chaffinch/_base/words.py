@@ -117,15 +117,16 @@ def detectable_words(value: Any) -> str:
     return "none of any size" if value > 1 else number(value)
 
 
-def count_noun(n: int, noun: str, nouns: str = "") -> str:
-    """Return a number of things with its noun, singular or plural; `nouns` where an s does not make it.
+def count_noun(n: Any, noun: str, nouns: str = "") -> str:
+    """Return a number of things with its noun, singular or plural; `nouns` where an s does not make it. A masked number is plural.
 
     Examples
     --------
-    >>> count_noun(1, "row"), count_noun(0, "row"), count_noun(1629, "row"), count_noun(2, "person", "people")
-    ('1 row', '0 rows', '1,629 rows', '2 people')
+    >>> count_noun(1, "row"), count_noun(0, "row"), count_noun(1629, "row"), count_noun(2, "person", "people"), count_noun("<10", "row")
+    ('1 row', '0 rows', '1,629 rows', '2 people', '<10 rows')
     """
-    return f"{n:,} {noun if n == 1 else nouns or f'{noun}s'}"
+    shown_number = f"{n:,}" if isinstance(n, int) else number(n)
+    return f"{shown_number} {noun if shown_number == '1' else nouns or f'{noun}s'}"
 
 
 def shown(name: Any, most: int = MOST) -> str:

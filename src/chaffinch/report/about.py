@@ -9,7 +9,7 @@ from typing import Any
 
 from markupsafe import Markup
 
-from .._base.words import number, percent, shown
+from .._base.words import count_noun, number, percent, shown
 from ..synth.account import SynthesisAccount
 from ..utility.result import TableSummary, UtilityAbout, UtilityResult
 from ..utility.verdict import metrics_of
@@ -58,9 +58,9 @@ def _table(table: TableSummary | None) -> str:
         return "not named"
     parts = [shown(table.name)] if table.name else []
     if table.rows is not None:
-        parts.append(f"about {table.rows:,} rows" if isinstance(table.rows, int) and table.rows else f"{table.rows} rows")
+        parts.append(f"{'about ' * bool(isinstance(table.rows, int) and table.rows)}{count_noun(table.rows, 'row')}")
     if table.columns is not None:
-        parts.append(f"{number(table.columns)} columns")
+        parts.append(count_noun(table.columns, "column"))
     return ", ".join(parts) or "not named"
 
 

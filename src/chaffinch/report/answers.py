@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from .._base.words import between, number, percent, shown, signed
+from .._base.words import between, count_noun, number, percent, shown, signed
 from ..risk.attribution.attack import Attack
 from ..risk.attribution.result import RiskResult
 from ..risk.attribution.verdict import FOUND, NONE_FOUND, excess_found, keys_words
@@ -164,8 +164,8 @@ def _many(lead: Headline) -> str:
 
 def _power(lead: Headline) -> list[str]:
     if lead.word == FOUND:
-        parts = ((lead.found_attacks, lead.attacks, "attacks on columns"), (lead.found_tests, lead.tests, "tests of whole records"))
-        return [f"An excess was found by {' and '.join(f'{some} of {many} {what}' for some, many, what in parts if many)}."]
+        parts = ((lead.found_attacks, lead.attacks, "attack", "on columns"), (lead.found_tests, lead.tests, "test", "of whole records"))
+        return [f"An excess was found by {' and '.join(f'{some} of {count_noun(many, what)} {on}' for some, many, what, on in parts if many)}."]
     if lead.word == NONE_FOUND and lead.detectable is not None and lead.detectable > 1:
         return [f"That is no proof of none: with so few people this {'attack' if lead.attribute else 'test'} finds no excess of any size four times out of five."]
     if lead.word == NONE_FOUND and lead.detectable is not None:

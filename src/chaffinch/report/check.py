@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from .._base.errors import listed
-from .._base.words import NONE, fixed, is_number, number, percent, shown, signed
+from .._base.words import NONE, count_noun, fixed, is_number, number, percent, shown, signed
 from ..outputs.check import CheckResult
 from ..outputs.check.assessment import Stage
 from ..outputs.check.settings import ResolvedSettings
@@ -127,7 +127,7 @@ def _alarm(result: CheckResult) -> str:
     unfinished = any(one.status == "not assessed" for one in result.rules.findings)
     sentences += ["Not everything was looked at: a rule is not assessed to the end."] if unfinished else []
     missing = sum(row.verdict == "not assessed" for row in result.summary)
-    sentences += [f"{missing} of {len(result.summary)} outputs {'is' if missing == 1 else 'are'} not assessed."] if missing else []
+    sentences += [f"{missing} of {count_noun(len(result.summary), 'output')} {'is' if missing == 1 else 'are'} not assessed."] if missing else []
     ignored = len(result.about.ignored)
     sentences += [f"{ignored} output{'s are' if ignored > 1 else ' is'} ignored, and not assessed."] if ignored else []
     return " ".join(sentences)
@@ -219,7 +219,7 @@ def _verdict(result: CheckResult) -> tuple[Block, ...]:
     if result.all is not None:
         how = (
             f"How it was measured: the people were divided at random into two folds{' ' + str(settings.repeat_splits) + ' times' if settings.repeat_splits > 1 else ''}. "
-            f"For each fold the outputs were computed from its people alone, and {settings.syntheses} datasets were evolved from these numbers, without a look at any record. "
+            f"For each fold the outputs were computed from its people alone, and {count_noun(settings.syntheses, 'dataset was', 'datasets were')} evolved from these numbers, without a look at any record. "
             "The datasets then were used to guess the sensitive attributes of the fold's people and of people held out."
         )
         blocks.append(Paragraph(how))
@@ -344,8 +344,8 @@ def _whole(result: CheckResult) -> tuple[Block, ...]:
     )  # fmt: skip
     runs = result.whole[0].runs
     words = (
-        f"Outputs of all the data, {runs} datasets evolved from them, TCAP against everybody. There is no holdout here, so nothing of it says "
+        f"Outputs of all the data, {count_noun(runs, 'dataset')} evolved from them, TCAP against everybody. There is no holdout here, so nothing of it says "
         "what comes from being in the data."
     )
-    caption = f"TCAP over {runs} datasets"
+    caption = f"TCAP over {count_noun(runs, 'dataset')}"
     return Paragraph(words), PageTable(caption, head, rows, numbers=frozenset(range(2, 7)))

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from .._base.svg import Axis, Dot, cut, dots
-from .._base.words import NONE, fixed, is_number, number, shown, signed
+from .._base.words import NONE, count_noun, fixed, is_number, number, shown, signed
 from ..outputs.check.assessment import CumulativeStage, Stage
 from ..outputs.check.error_lines import ErrorLine
 from ..outputs.check.marginal import RiskMeasure
@@ -55,7 +55,7 @@ def sides(measures: Sequence[RiskMeasure], level: float) -> Figure:
     """Return TCAP against people in the data and people held out, and that of datasets which know no output, with intervals."""
     rows = [(_which(m), [dot for side, name in SIDES.items() for dot in _dot(name, getattr(m, side))]) for m in measures]
     caption = "How often the datasets are right about people (TCAP)"
-    said = "; ".join(f"{name}: " + ", ".join(f"{d.series} {number(d.value)}" for d in marks) for name, marks in rows)
+    said = "; ".join(f"{name}: " + (", ".join(f"{d.series} {number(d.value)}" for d in marks) or "no value") for name, marks in rows)
     plot = dots(
         "tcap", caption, said, rows, list(SIDES.values()), label=f"TCAP; bars: {_percent(level)} interval", low=0.0
     )
@@ -164,7 +164,7 @@ def _steps(key: str, title: str, lines: Sequence[Curve], count: int, up_label: s
     across.ticks = [float(place) for place in range(1, count + 1, every)]
     ends = [v for line in lines for p in line.points for v in (p.y, p.low, p.high) if v is not None]
     up = Axis(min([0.0, *ends]), max([0.0, *ends]) or 0.01, bottom, top)
-    desc = "; ".join(f"{line.name}: " + ", ".join(number(p.y) for p in line.points) for line in lines)
+    desc = "; ".join(f"{line.name}: " + (", ".join(number(p.y) for p in line.points) or "no value") for line in lines)
     return curves(
         key,
         title,
@@ -246,7 +246,7 @@ def error_lines(some: Sequence[ErrorLine]) -> Figure:
             lines.append(Curve("straight line, people in the data", ends, marks=False, look=0))
         heights = [p.y for line in lines for p in line.points]
         across, up = Axis(0.0, most, left, right), Axis(min([0.0, *heights]), max(heights) or 1.0, bottom, top)
-        desc = f"{len(points)} datasets; the line is {number(intercept)} at no error, its slope {number(slope)}."
+        desc = f"{count_noun(len(points), 'dataset')}; the line is {number(intercept)} at no error, its slope {number(slope)}."
         pictures.append(
             curves(
                 f"errors-{k}",

@@ -9,7 +9,7 @@ from typing import Any
 
 from .._base.html import Leaving
 from .._base.svg import Axis
-from .._base.words import NONE, fixed, is_number, number, percent, shown, signed
+from .._base.words import NONE, count_noun, fixed, is_number, number, percent, shown, signed
 from ..outputs.evolve_result import EvolveAbout, EvolvedCopy, EvolveResult, OutputReport, ShownNumber, TracePoint
 from .curves import Curve, Point, curves, frame
 from .page import page
@@ -35,11 +35,13 @@ def sentence(result: EvolveResult) -> str:
 
 def _reached(result: EvolveResult) -> str:
     copies = result.copies
+    if not copies:
+        return "No dataset was made."
     total = sum(one.numbers for one in copies[0].outputs)
     several = len(copies) > 1
     if result.reached:
         who = f"All {len(copies)} datasets have" if several else "The dataset has"
-        return f"{who} all {total:,} published numbers, within the precision they were printed with."
+        return f"{who} {'all ' * (total != 1)}{count_noun(total, 'published number')}, within the precision they were printed with."
     late = [copy for copy in copies if not copy.reached]
     missed = list(dict.fromkeys(name for copy in late for name in copy.missed))
     most = max(sum(one.outside for one in copy.outputs) for copy in late)
@@ -51,7 +53,7 @@ def _reached(result: EvolveResult) -> str:
         f" and {len(missed) - 5} more" if len(missed) > 5 else ""
     )
     verb = "differ" if most > 1 else "differs"
-    return f"{who} not have all outputs: {up_to}{most:,} of {total:,} published numbers {verb}, in {names}."
+    return f"{who} not have all outputs: {up_to}{most:,} of {count_noun(total, 'published number')} {verb}, in {names}."
 
 
 def evolve_page(result: EvolveResult, title: str = "A dataset from published numbers") -> str:
@@ -202,9 +204,9 @@ def _difference(value: float, digits: int) -> str:
 
 def _agreeing(one: OutputReport) -> str:
     if not one.outside:
-        return f"all {one.numbers:,} numbers are as published"
+        return f"{'all ' * (one.numbers != 1)}{count_noun(one.numbers, 'number is', 'numbers are')} as published"
     verb = "is" if one.outside == 1 else "are"
-    return f"{one.outside:,} of {one.numbers:,} numbers {verb} not as published"
+    return f"{one.outside:,} of {count_noun(one.numbers, 'number')} {verb} not as published"
 
 
 def _tables(others: Sequence[Sequence[OutputReport]]) -> tuple[Block, ...]:

@@ -9,7 +9,7 @@ from markupsafe import Markup
 
 from .._base.html import Leaving
 from .._base.svg import GREY, INK, Axis, PointLabels, cut, mark, picture, text
-from .._base.words import NONE, between, detectable_words, number, percent, shown
+from .._base.words import NONE, between, count_noun, detectable_words, number, percent, shown
 from ..stats.intervals import LimitState
 from .curves import Curve, Point, curves, frame
 from .frontier_result import Evaluation, FrontierResult, RiskFigure, SettingCurve, WorthFigure
@@ -76,7 +76,7 @@ def _answers(result: FrontierResult) -> Iterator[PageAnswer]:
     power = () if seen is None else (f"What would have been seen there in four of five tries: an excess of {detectable_words(seen[0])} by the most precise attack, {detectable_words(seen[1])} by the least.",)
     yield PageAnswer(
         "What does it give away?",
-        f"The largest excess of any attack is {_estimate(unseen)} on {unseen.people:,} people the search never saw, and {_estimate(search)} on the {search.people:,} it was chosen on.{limit}",
+        f"The largest excess of any attack is {_estimate(unseen)} on {count_noun(unseen.people, 'person', 'people')} the search never saw, and {_estimate(search)} on the {search.people:,} it was chosen on.{limit}",
         notes=power, word=last.word if choice.limits else "",
     )  # fmt: skip
     beside = [f"{one.words} {_value(one.worth_of(choice.worth))}" for one in result.references if one.worth_of(choice.worth).value is not None]
@@ -118,8 +118,8 @@ def _chosen_section(result: FrontierResult) -> Iterator[Section]:
         one = confirmation.evaluation
         search = next((e for e in result.evaluations if e.candidate == one.candidate), None)
         if search is not None:
-            rows.append(_figure_row(f"{shown(one.words, 160)}", f"{search.people:,} people of the search, who it was chosen on", search.risk, search.worth_of(choice.worth), ""))
-        words = f"{one.people:,} people the search never saw, attempt {confirmation.attempt} of {ATTEMPTS} at most"
+            rows.append(_figure_row(f"{shown(one.words, 160)}", f"{count_noun(search.people, 'person', 'people')} of the search, who it was chosen on", search.risk, search.worth_of(choice.worth), ""))
+        words = f"{count_noun(one.people, 'person', 'people')} the search never saw, attempt {confirmation.attempt} of {ATTEMPTS} at most"
         rows.append(_figure_row(shown(one.words, 160), words, one.risk, one.worth_of(choice.worth), confirmation.word if choice.limits else ""))
     if choice.released is not None:
         whom = "everybody, those included whom it was chosen on"
@@ -293,7 +293,7 @@ def _curve_section(curve: SettingCurve, place: int) -> Section:
 
 
 def _curve_figure(curve: SettingCurve, place: int) -> Figure:
-    labels = [str(row.get("value")) for row in curve.rows]
+    labels = [number(row.get("value")) for row in curve.rows]
     lines = []
     for look, (name, title) in enumerate(SERIES_OF):
         points = tuple(
@@ -308,11 +308,11 @@ def _curve_figure(curve: SettingCurve, place: int) -> Figure:
     across.ticks = []
     extra = [text(across(float(at)), bottom + 16, cut(label, 70), anchor="middle", size=11, fill=GREY) for at, label in enumerate(labels)]
     caption = f"mu, delta, G and the largest excess over {shown(curve.setting)}"
-    desc = "; ".join(f"{row.get('value')}: " + ", ".join(f"{name} {number(row.get(name))}" for name, _ in SERIES_OF) for row in curve.rows)
+    desc = "; ".join(f"{number(row.get('value'))}: " + ", ".join(f"{name} {number(row.get(name))}" for name, _ in SERIES_OF) for row in curve.rows)
     drawn = curves(f"vary-{place}-plot", caption, desc, lines, across=across, up=up, labels=(shown(curve.setting), "lower is better"), extra=extra)
     head = (shown(curve.setting), "mu", "delta", "G", "Largest excess", "95 % bounds", "Worth")
     rows = tuple(
-        (str(row.get("value")), *(number(row.get(name)) for name, _ in SERIES_OF), NONE if row.get("lower") is None else between((row["lower"], row["upper"])), number(row.get("worth")))
+        (number(row.get("value")), *(number(row.get(name)) for name, _ in SERIES_OF), NONE if row.get("lower") is None else between((row["lower"], row["upper"])), number(row.get("worth")))
         for row in curve.rows
     )  # fmt: skip
     return Figure(f"fig-vary-{place}", caption, (drawn,), PageTable(caption, head, rows, numbers=frozenset(range(1, 7))))

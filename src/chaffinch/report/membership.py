@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 
 from .._base.svg import Axis
-from .._base.words import NONE, between, fixed, number, percent, shown
+from .._base.words import NONE, between, count_noun, fixed, number, percent, shown
 from ..risk.membership import ATTACKERS
 from ..risk.membership.rates import AtFpr, Rates
 from ..risk.membership.result import MembershipResult
@@ -44,7 +44,7 @@ def attack_facts(result: MembershipResult | SinglingOutResult) -> tuple[tuple[st
     facts += [
         ("Synthesiser", shown(_short(str(result.settings["synthesiser"])), 160)),
         ("Targets", f"{result.targets:,}"),
-        ("Subsets", f"{result.rows:,} of {number(result.population)} records"),
+        ("Subsets", f"{result.rows:,} of {count_noun(result.population, 'record')}"),
     ]
     if date := result.run.get("date"):
         facts.append(("Date", shown(date)))
@@ -75,8 +75,8 @@ def attack_settings(result: MembershipResult | SinglingOutResult) -> tuple[Block
     rows: list[Row] = [(shown(name), shown(value, 400)) for name, value in chosen.items()]
     rows.append(("records left out, as others have the same values", shown(result.duplicates)))
     words = (
-        f"The attacker knows the population of {number(result.population)} records, the synthesiser and its settings, and all values of each "
-        f"target, and wants to know whether the target is among the {result.rows:,} records that a release was made from. {design} {box} Every fit has "
+        f"The attacker knows the population of {count_noun(result.population, 'record')}, the synthesiser and its settings, and all values of each "
+        f"target, and wants to know whether the target is among the {count_noun(result.rows, 'record')} that a release was made from. {design} {box} Every fit has "
         "noise of its own. Rates are from fits that nobody learnt from, at thresholds chosen before."
     )
     return Paragraph(words), PageTable("Settings", ("Setting", "Value"), tuple(rows), wide=frozenset({1}))
@@ -190,15 +190,15 @@ def _targets(result: MembershipResult) -> Figure:
     (left, right), (bottom, top) = frame(size)
     across = Axis(0, max(len(aucs), 2), left, right)
     across.ticks = [tick for tick in across.ticks if tick == int(tick)]
-    up = Axis(min(0.4, *aucs), 1.0, bottom, top)
+    up = Axis(min([0.4, *aucs]), 1.0, bottom, top)
     points = tuple(Point(i + 1, auc) for i, auc in enumerate(aucs))
-    desc = f"{len(aucs)} targets, AUC from {fixed(aucs[-1])} to {fixed(aucs[0])}."
+    desc = f"{count_noun(len(aucs), 'target')}, AUC from {fixed(aucs[-1])} to {fixed(aucs[0])}." if aucs else "No target."
     drawn = curves(
         "aucs", "AUC of each target", desc, [Curve("One target", points, joined=False)], across=across, up=up,
         labels=("targets, the one told best first", "AUC"), level=("A guess: 0.5", 0.5), size=size,
     )  # fmt: skip
     shares = [
-        (f"at least {edge:g}", percent(sum(a >= edge for a in aucs) / len(aucs)))
+        (f"at least {edge:g}", percent(sum(a >= edge for a in aucs) / len(aucs) if aucs else None))
         for edge in (0.5, 0.6, 0.7, 0.8, 0.9, 0.99)
     ]
     table = PageTable("Share of targets by AUC", ("AUC", "Share of targets"), tuple(shares), numbers=frozenset({1}))
@@ -226,7 +226,7 @@ def _ranking_words(ranked: Mapping[str, int]) -> str:
 def _limits(result: MembershipResult) -> tuple[str, ...]:
     low, high = result.interval
     return (
-        f"Targets are the {result.targets:,} most vulnerable records{_ranking_words(result.ranked)}. Others are expected to be told less well.",
+        f"Targets are the {count_noun(result.targets, 'most vulnerable record')}{_ranking_words(result.ranked)}. Others are expected to be told less well.",
         "An attacker with less knowledge of the population does worse; one with another method may do better. An attack that fails proves nothing.",
         f"The interval, {between((low, high))}, is over fits. With other targets, or another population, it would be another number.",
         "Only a promise of differential privacy bounds every attacker.",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from .._base.words import fixed, number, percent, shown
+from .._base.words import count_noun, fixed, number, percent, shown
 from ..outputs.check import CheckResult
 from ..outputs.evolve_result import EvolveResult
 from ..risk.auditing.result import AuditResult, ClaimVerdict
@@ -78,7 +78,7 @@ def membership_answers(result: MembershipResult, limit: str) -> tuple[PageAnswer
     figures = [DecisionFigure("a guess", 0.5)]
     figures += [DecisionFigure(name, one.auc, None if one.auc_interval is None else (one.auc_interval[0], one.auc_interval[1])) for name, one in sides]
     low, high = result.interval
-    sure = f"The 95 % interval is {fixed(low)} to {fixed(high)}, over {result.targets:,} targets and fits that nobody learnt from."
+    sure = f"The 95 % interval is {fixed(low)} to {fixed(high)}, over {count_noun(result.targets, 'target')} and fits that nobody learnt from."
     rates = [DecisionFigure(f"true at {100 * at.level:g} % false", at.tpr, at.tpr_interval) for at in result.pooled.at[:MOST] if at.tpr is not None]
     return (
         _dots(1, GIVES_AWAY, told, figures, share=False, word="excess found" if found else "no excess found"), _dots(2, SURE, sure, rates),
@@ -90,7 +90,7 @@ def _attacked(done: str, result: MembershipResult | SinglingOutResult) -> tuple[
     box = str(result.settings.get("box", ""))
     others = [name for name in ("Membership", "Singling out") if name != done]
     return (
-        TestedLine(done, "yes", f"{result.targets:,} targets"),
+        TestedLine(done, "yes", count_noun(result.targets, "target")),
         TestedLine("Attackers who see the model", "yes" if box == "whitebox" else "no", "tried" if box == "whitebox" else "not tried"),
         *(TestedLine(name, "no", "not tested here") for name in others),
         TestedLine("Attacks on columns", "no", "not tested here"),
@@ -110,8 +110,8 @@ def singling_out_answers(result: SinglingOutResult, limit: str) -> tuple[PageAns
         DecisionFigure("attackers", result.success, _pair(result.interval)),
     )  # fmt: skip
     low, high = result.interval
-    sure = f"The 95 % interval is {percent(low)} to {percent(high)}, over {result.releases:,} releases."
-    by = [DecisionFigure(f"{one.attributes} attributes", one.success, _pair(one.interval)) for one in result.isolations[-MOST:]]
+    sure = f"The 95 % interval is {percent(low)} to {percent(high)}, over {count_noun(result.releases, 'release')}."
+    by = [DecisionFigure(count_noun(one.attributes, "attribute"), one.success, _pair(one.interval)) for one in result.isolations[-MOST:]]
     return (
         _dots(1, GIVES_AWAY, told, figures, word="excess found" if found else "no excess found"), _dots(2, SURE, sure, by),
         _looks(3, NOT_TESTED, limit, _attacked("Singling out", result)),

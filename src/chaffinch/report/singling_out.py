@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from .._base.svg import Axis
-from .._base.words import fixed, number, percent
+from .._base.words import count_noun, fixed, number, percent
 from ..risk.singling_out.chances import nobody_in
 from ..risk.singling_out.result import SinglingOutResult
 from .curves import Curve, Point, curves, frame
@@ -37,7 +37,7 @@ def _finding(result: SinglingOutResult) -> tuple[Block, ...]:
         "the releases tell who is in the data." if result.above_baseline else "no more was found than guessing gives."
     )
     lead = (
-        f"Somebody was singled out from {percent(result.success)} of {result.releases:,} releases (95 % interval {percent(low)} to {percent(high)}); a "
+        f"Somebody was singled out from {percent(result.success)} of {count_noun(result.releases, 'release')} (95 % interval {percent(low)} to {percent(high)}); a "
         f"guess without any release is right in {percent(result.baseline)}: {said}"
     )
     near = result.closest
@@ -74,7 +74,7 @@ def _attributes(result: SinglingOutResult) -> Figure:
         Curve("Blind attacker", tuple(Point(one.attributes, one.blind_attacker) for one in isolations)),
         Curve("Without release", tuple(Point(one.attributes, one.without_release) for one in isolations)),
     ]
-    desc = f"Success with 1 to {len(isolations)} attributes; with all {percent(result.success)}, a guess {percent(result.baseline)}."
+    desc = f"Success with up to {count_noun(len(isolations), 'attribute')}; with all {percent(result.success)}, a guess {percent(result.baseline)}."
     drawn = curves(
         "attributes-plot", "Success by number of attributes", desc, lines, across=across, up=up,
         labels=("attributes in the predicate", "share of releases"), level=("A guess: |X| / |D|", result.baseline), size=SIZE,
@@ -92,7 +92,7 @@ def _attributes(result: SinglingOutResult) -> Figure:
         "A predicate says what so many attributes are; of each size the one that is true of fewest is taken. It isolates if it is true of exactly one record of "
         "the data. Its weight is the share of the population that it is true of. The blind attacker has any predicate no heavier than that and sees nothing "
         "(37 % at a weight of one over the number of records); without release, the same predicates are tried on data drawn afresh. "
-        f"{number(result.attributes_that_suffice)} attributes are enough, in the mean, to tell a target from everybody in the population."
+        f"{count_noun(result.attributes_that_suffice, 'attribute is', 'attributes are')} enough, in the mean, to tell a target from everybody in the population."
     )
     return Figure("attributes-figure", "Success by number of attributes", (drawn,), table, note=note, open=True)
 
@@ -129,5 +129,5 @@ def _limits(result: SinglingOutResult) -> tuple[str, ...]:
     return (
         "To isolate by all attributes the attacker must know them all: what is learnt is that the person is in the data.",
         "Success is compared with a guess at one over the share of the population in the data. Heavy predicates isolate by luck: look at the weight and at the blind attacker.",
-        f"Targets are the {result.targets:,} most vulnerable records. An attack that fails proves nothing; only a promise of differential privacy bounds every attacker.",
+        f"Targets are the {count_noun(result.targets, 'most vulnerable record')}. An attack that fails proves nothing; only a promise of differential privacy bounds every attacker.",
     )

@@ -12,7 +12,7 @@ from markupsafe import Markup
 
 from .._base.masking import THRESHOLD
 from .._base.svg import GREY, INK, SERIES, Axis, Dot, cut, dots, picture, text
-from .._base.words import between, fixed, number, shown
+from .._base.words import between, count_noun, fixed, number, shown
 from ..utility.delta import Delta, DeltaRow
 from ..utility.learning import Confusion, Learning, LearningRow
 from ..utility.regression import CoefficientRow, Regression
@@ -278,5 +278,5 @@ def sweep_plot(key: str, measure: str, setting: str, points: Sequence[tuple[floa
             f'<circle cx="{at[place]:.1f}" cy="{up(value):.1f}" r="3.5" fill="#fff" stroke="{INK}"><title>{title}</title></circle>'  # type: ignore[index]
         )
     parts.append(text((left + width) / 2, foot + 36, shown(setting, 40), anchor="middle", size=11, fill=GREY))
-    desc = f"{len(points)} syntheses at {len(settings)} settings; {measure} from {number(min(values))} to {number(max(values))}."
+    desc = f"{count_noun(len(points), 'synthesis', 'syntheses')} at {count_noun(len(settings), 'setting')}; {measure} from {number(min(values))} to {number(max(values))}."
     return picture(key, width, height, title=f"{measure} by {setting}", desc=desc, body=parts)

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from .._base.masking import THRESHOLD
 from .._base.svg import bars
-from .._base.words import between, fixed, number, percent, shown, signed
+from .._base.words import between, count_noun, fixed, number, percent, shown, signed
 from ..stats.result import Result
 from ..utility.association import Association
 from ..utility.impossible import ImpossiblePairs
@@ -166,7 +166,7 @@ def _impossible(result: UtilityResult) -> Iterator[PageTable]:
     if isinstance(pairs, ImpossiblePairs) and pairs.worst:
         rows = tuple((_pair(pair.columns), percent(pair.share)) for pair in pairs.worst[:FEW])
         caption = (
-            f"Pairs of values that no original record has: {number(pairs.pairs)} pairs of columns, {number(pairs.cells)} "
+            f"Pairs of values that no original record has: {count_noun(pairs.pairs, 'pair')} of columns, {number(pairs.cells)} "
             "combinations of values"
         )
         yield PageTable(caption, ("Pair of columns", "Share of synthetic rows"), rows, frozenset({1}))

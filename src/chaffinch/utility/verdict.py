@@ -186,7 +186,7 @@ def ladder(rows: Sequence[VerdictRow]) -> list[tuple[VerdictRow, Dot]]:
     """Return the rows that have a scale, and where each stands on it with the ends of its interval."""
     steps = []
     for row in rows:
-        if row.kept is None or row.value is None or row.marginals is None or row.best is None:
+        if row.kept is None or row.value is None or row.marginals is None or row.best is None or row.marginals == row.best:
             continue
         shares = [(row.marginals - end) / (row.marginals - row.best) for end in row.interval or ()]
         # The share itself is held to 0 and 1. Its interval is not, or one beyond an end would be a point.
