@@ -291,3 +291,21 @@ def test_an_output_that_is_cut_anywhere_is_never_passed_and_never_another(name: 
             cut, full = one.facts, whole.get(one.name, next(iter(whole.values())))
             for numbers in ("coefficients", "cells"):
                 assert getattr(cut, numbers, None) == getattr(full, numbers, None), f"{name} cut after line {last}"
+
+
+def test_commands_that_hold_data_are_no_decoration(tmp_path: Path) -> None:
+    table = "   gear\ncyl  3  4\n  4 11 18\n  6 22 14\n\n"
+    (tmp_path / "a.txt").write_text(table + "> table(cut(age, c(0, 18, 65)))\n")
+    (tmp_path / "b.txt").write_text(table + "> income <- c(1234, 1500, 987, 1100, 2400, 800, 1200, 3100, 450, 987654)\n")
+    (tmp_path / "c.txt").write_text(table + "> 34 f 98765\n")
+    assert [one.name for one in read_files([tmp_path]).unclear] == ["b.txt #rest", "c.txt #rest"]
+
+
+def test_comments_of_the_checkers_own_file_are_looked_at(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text(TABLE)
+    (tmp_path / "outputs.toml").write_text('# what the analyst said\n"a.csv" = { kind = "table" }\n')
+    assert read_files([tmp_path]).unclear == ()
+    (tmp_path / "outputs.toml").write_text('"a.csv" = { kind = "table" }\n# Ann, 34, 987654\n')
+    (one,) = read_files([tmp_path]).unclear
+    assert (str(one.place), one.verdict) == ("outputs.toml, line 2", "not assessed")
+    assert read_files([tmp_path / "a.csv"]).unclear == ()

@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -58,6 +59,7 @@ class Companion:
 
     path: Path | None = None
     lines: Mapping[str, Help] | None = None
+    remark: int | None = None  # The first line that is a comment with numbers in it
 
     @classmethod
     def read(cls, path: Path) -> Companion:
@@ -93,7 +95,8 @@ class Companion:
             kind = lines[name].kind
             if kind is not None and kind not in KINDS:
                 raise InputError(f"'{path}', \"{name}\": {unknown_name('kind', kind, KINDS.names)}")
-        return cls(path, lines)
+        remarks = [number for number, line in enumerate(text.splitlines(), 1) if re.match(r"\s*+#.*\d", line)]
+        return cls(path, lines, remarks[0] if remarks else None)
 
     def of(self, name: str) -> Help:
         """Return the help for an output: its own line, that of its sheet or file otherwise."""

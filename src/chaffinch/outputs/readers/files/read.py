@@ -35,6 +35,8 @@ MOST_BYTES = 16 << 20
 MOST_LINES = 100_000
 MOST_LINE = 20_000
 """Characters of a line of text: more are no output."""
+MANY_NUMBERS = 10
+"""Numbers of a command from which on it holds data."""
 MOST_WORK = 2_000_000_000
 """Sum of the squared lengths of lines: what the rows of a table drawn in text may take to be told apart."""
 MOST_OUTPUTS = 1_000
@@ -120,6 +122,9 @@ def read_files(paths: Sequence[Path]) -> OutputFiles:
     if len(names) > MOST_IN_ALL:
         raise InputError(f"There are over {MOST_IN_ALL:,} outputs. Check them in parts.")
     companion.check(names)
+    if companion.remark is not None and paths[0].is_dir():
+        words = "Its comments hold numbers, which nobody has looked at. Take them out of the file."
+        unclear.append(UnclearOutput(COMPANION, Place(COMPANION, line=companion.remark), "", words))
     ignored += [one.name for one in unclear if companion.of(one.name).ignore and one.verdict != "fail"]
     looked_at = tuple(one for one in unclear if one.name not in ignored)
     return without_printed_records(OutputFiles(tuple(found), looked_at, tuple(ignored), tuple(printed)))
@@ -257,6 +262,21 @@ def _named(name: str, file: str, sheet: str | None, pieces: Sequence[Piece]) -> 
     ]
 
 
+def _is_decoration(line: str) -> bool:
+    """Whether a line is a rule, the head of a log or a command; a command that starts with a number, or holds many, holds data.
+
+    Examples
+    --------
+    >>> [_is_decoration(line) for line in ("> table(cut(age, c(0, 18, 65)))", ". tab x if age > 17", "> 34 f 98765", "------", "> x <- c(1,2,3,4,5,6,7,8,9,10)")]
+    [True, True, False, True, False]
+    """
+    if not _DECORATION.fullmatch(line):
+        return False
+    command = re.match(r"(>|\+ |\. )\s*+", line)
+    rest = line[command.end() :] if command else ""
+    return not re.match(r"[>.]\s*+\d", line) and len(re.findall(r"(?<![\w.])\d[\d.]*+", rest)) < MANY_NUMBERS
+
+
 def _of_text(name: str, text: str) -> Contents:
     """The pieces of a text, each line claimed by the first reader that knows it; and the lines with numbers that none does."""
     lines = text.splitlines()
@@ -274,7 +294,7 @@ def _of_text(name: str, text: str) -> Contents:
         claimed |= {line for piece in own for line in piece.lines}
     pieces.sort(key=lambda piece: piece.line)
     left = [
-        k for k, line in enumerate(lines, 1) if k not in claimed and is_remark(line) and not _DECORATION.fullmatch(line.strip())
+        k for k, line in enumerate(lines, 1) if k not in claimed and is_remark(line) and not _is_decoration(line.strip())
     ]
     rows, records = printed_rows(name, lines)
     pieces = [piece for piece in pieces if not any(one.place.line in piece.lines for one in records)]
