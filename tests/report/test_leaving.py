@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 import pyarrow as pa
 import pytest
@@ -13,6 +14,7 @@ from chaffinch.privacy.ledger import Ledger
 from chaffinch.privacy.relation import Unit
 from chaffinch.report.leaving import promises
 from chaffinch.report.page import render, report_of, write_report
+from chaffinch.risk.attribution.verdict import LimitVerdict
 
 
 def promised(*, test_only: bool = False) -> dict:
@@ -26,7 +28,8 @@ def promised(*, test_only: bool = False) -> dict:
 def report():
     table = pa.table({"town": ["Leeds"] * 70 + ["York"] * 50, "ill": ["no", "no", "yes"] * 40})
     worth = chaffinch.utility(table, table.take(list(range(119, -1, -1))), measures=["jensen_shannon", "tvd", "phi_k"], seed=1)
-    risk = chaffinch.risk(table, table, table, keys=["town"], sensitive=["ill"], seed=1)
+    others = pa.table({"town": ["York"] * 55 + ["Leeds"] * 65, "ill": ["no", "yes", "no"] * 40})
+    risk = chaffinch.risk(table, table, others, keys=["town"], sensitive=["ill"], seed=1)
     return lambda **more: report_of(worth, title="t", risk=risk, **more)
 
 
@@ -65,6 +68,17 @@ def test_a_promise_covers_no_figure_so_none_leaves(report, test_only):
     assert "box-1" not in page
     assert "about 120 rows" not in page
     assert ("TEST ONLY" in page) is test_only
+
+
+def test_what_is_known_of_a_limit_opens_the_page_unless_a_promise_keeps_it_inside(report):
+    def with_limit(**more):
+        made = report(**more)
+        verdict = LimitVerdict(max_excess=0.01, lower_bound=-0.02, upper_bound=0.3, attacks=3)
+        return replace(made, risk=replace(made.risk, policy=verdict.to_dict()))
+
+    for page in (render(with_limit()), render(with_limit(), public=True), render(with_limit(synthesis=promised()))):
+        assert re.search(r'role="alert">[^<]*UNDECIDED: an excess of at most 0.01 is neither shown to hold', page)
+    assert "UNDECIDED" not in render(with_limit(synthesis=promised()), public=True)
 
 
 def test_what_is_kept_inside_is_readable_by_its_owner_alone(report, tmp_path):

@@ -282,6 +282,7 @@ SMALL = pd.DataFrame({"a": ["x", "y"] * 40, "b": ["p", "q", "q", "p"] * 20})
         (SMALL, {"rows": -1}, InputError, "rows must be at least 0"),
         (SMALL, {"copies": 0}, InputError, "copies must be at least 1"),
         (SMALL, {"max_excess": 0.1}, InputError, "max_excess needs an attack"),
+        (SMALL, {"max_excess": 5.0, "keys": ["a"], "sensitive": ["b"]}, InputError, "max_excess must lie between 0 and 1"),
         (SMALL, {"measures": ["mean"]}, UnknownNameError, "'mean'"),
         (SMALL, {"ledger": "l.json"}, InputError, "give the method an epsilon"),
         (SMALL, {"method": cf.BayesNet(epsilon=1.0)}, cf.errors.PrivacyError, "schema"),

@@ -12,7 +12,7 @@ from .._base.html import html_table, write_page
 from .._base.plain import check_format, from_plain, to_plain, without_none
 from .._base.runs import RunFacts
 from .._base.text import text_table
-from .._base.words import between, number
+from .._base.words import between, detectable_words, number
 from ..stats.intervals import LimitState
 from .candidate import CandidateSettings
 from .frontier_rules import Limits, pareto, pick, together, verdict_of
@@ -180,7 +180,7 @@ def _bounds_sentence(figure: RiskFigure, where: str) -> str:
     if figure.lower is None and figure.upper is None:
         return ""
     low, high = ("no lower bound" if figure.lower is None else number(figure.lower)), ("no upper bound" if figure.upper is None else number(figure.upper))
-    seen = "" if figure.detectable is None else f" An excess of {number(figure.detectable[0])} to {number(figure.detectable[1])} is detected there with 80 % power."
+    seen = "" if figure.detectable is None else f" Detectable there with 80 % power: {detectable_words(figure.detectable[0])} (the most precise) to {detectable_words(figure.detectable[1])} (the least precise)."
     return f"{where}, the bounds of the largest excess are {low} and {high} (simultaneous, 95 %).{seen} {figure.not_shown}".strip()
 
 

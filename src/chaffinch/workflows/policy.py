@@ -49,23 +49,23 @@ class RiskPolicy:
                 raise InputError(f"'{path}': require_shown must be true or false.")
             limit, require_shown = float(stated) if limit is None else limit, require_shown or data.get("require_shown", False)
             source = {"file": path.name, "sha256": hashlib.sha256(text).hexdigest()}
-        if limit is not None and not 0 <= limit <= 1:
-            raise InputError(f"max_excess must lie between 0 and 1. Got {limit:g}.")
+        policy = cls(limit, source, require_shown)
+        policy.check(holdout=holdout)
         if limit is not None and not holdout:
             raise InputError(
                 "An excess cannot be judged without a holdout: name people who are not in the data with --holdout, or leave out "
                 "--max-excess and --policy."
             )
-        policy = cls(limit, source, require_shown)
-        policy.check(holdout=holdout)
         return policy
 
     def check(self, *, holdout: bool) -> None:
-        """Raise where a limit is to be shown to be kept and cannot be, whatever is found."""
+        """Raise for a limit that no excess has, and where one is to be shown to be kept and cannot be, whatever is found."""
+        if self.max_excess is not None and not 0 <= self.max_excess <= 1:
+            raise InputError(f"max_excess must lie between 0 and 1. Got {self.max_excess:g}.")
         if self.require_shown and self.max_excess is None:
             raise InputError("--require-shown needs a limit: name --max-excess, or a --policy that has one.")
         if self.require_shown and not holdout:
-            raise InputError("--require-shown needs a holdout: without people who are not in the data no limit can be shown to be kept. Name them with --holdout.")
+            raise InputError("--require-shown needs a holdout: without people who are not in the data no limit can be shown to be kept. Name them with --holdout; risk and release set some aside with --holdout-share 0.25.")
 
     def refuses(self, verdict: LimitVerdict | None) -> bool:
         """Return whether a command ends with 1: the limit is exceeded, or where that is required not shown to be kept."""

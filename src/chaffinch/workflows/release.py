@@ -233,6 +233,7 @@ def release(
             repeats=repeats, svm_rows=svm_rows, threshold=threshold, thorough=thorough, sample_rows=sample_rows,
         ),
     )  # fmt: skip
+    RiskPolicy(max_excess).check(holdout=True)
     with watched(progress) as show:
         return run_release(data, settings, holdout=holdout, run=RunOptions(seed=seed, threads=threads, progress=show))
 

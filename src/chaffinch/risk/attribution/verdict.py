@@ -28,7 +28,7 @@ FEW_KEYS = 6
 TOGETHER = "All attacks together"
 FEW_REASONS = 3
 HALF_SIZE_BOUNDS = (
-    "The bounds are of models of half of the people: the table itself was not compared with people who are not in the data. Name such people as a holdout."
+    "The bounds are of models of half of the people: the table itself was not compared with people who are not in the data. Name such people as a holdout, or set some aside (--holdout-share 0.25)."
 )
 SAMPLE_BOUNDS = "Attacks and tests looked at a sample of the records: the bounds say nothing of what is outside it."
 """Why the bounds of a study cannot show that a table keeps a limit."""
