@@ -7,10 +7,14 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
+from typer.testing import CliRunner
 
 import chaffinch
 from chaffinch import BayesNet, FieldGroups, Independent, PrivBayes
+from chaffinch.cli.app import app
 from chaffinch.counts import StreamCounter
+from chaffinch.errors import InputError
+from chaffinch.synth.data import FEWEST_ROWS
 
 
 def frame(n: int = 300) -> pd.DataFrame:
@@ -181,3 +185,35 @@ def test_equal_weights_change_nothing():
     two = BayesNet().fit(chaffinch.read(values), seed=1)
     assert one.network == two.network
     assert one.sample(500, seed=2).data.equals(two.sample(500, seed=2).data)
+
+
+@pytest.mark.parametrize("n", [3, 27, 28])
+def test_a_table_of_few_rows_is_not_synthesised(n, tmp_path):
+    """Of 28 rows nine at each end of a column are not looked at, and ten are left between them; of three, rows of means came out."""
+    rng = np.random.default_rng(1)
+    few = pd.DataFrame({"age": rng.integers(20, 90, n), "income": rng.normal(2000, 300, n).round(2), "sex": rng.choice(["f", "m"], n)})
+    few.to_csv(tmp_path / "few.csv", index=False)
+    calls = [
+        lambda: chaffinch.BayesNet().fit(few, seed=1),
+        lambda: chaffinch.Independent().fit(tmp_path / "few.csv", seed=1),
+        lambda: chaffinch.synthesise(few, seed=1),
+        lambda: chaffinch.synthesise(chaffinch.read(few), seed=1),
+    ]
+    for call in calls:
+        if n >= FEWEST_ROWS:
+            call()
+            continue
+        with pytest.raises(InputError, match="A table of fewer than 28 rows is not synthesised"):
+            call()
+    for words in (["synth"], ["synth", "--engine", "stream"], ["fit"]):
+        out = tmp_path / f"out{len(words)}{words[0]}.{'chaffinch' if words == ['fit'] else 'csv'}"
+        done = CliRunner().invoke(app, [*words, str(tmp_path / "few.csv"), "-o", str(out)])
+        assert (done.exit_code == 0) if n >= FEWEST_ROWS else isinstance(done.exception, InputError)
+        assert out.exists() == (n >= FEWEST_ROWS)
+    assert not list(tmp_path.glob(".*"))
+
+
+def test_rows_of_few_persons_are_not_enough():
+    rows = {"pid": [f"p{i // 10}" for i in range(200)], "wave": list(range(10)) * 20, "x": [i % 13 for i in range(200)]}
+    with pytest.raises(InputError, match="fewer than 28 persons"):
+        chaffinch.synthesise(pd.DataFrame(rows), person="pid", order="wave", seed=1)

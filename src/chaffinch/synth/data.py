@@ -5,7 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from .._base.errors import InputError, PrivacyError
+from .._base.masking import THRESHOLD
 from ..counts.coded import CodedScan
 from ..counts.counter import Counter, RowCounter
 from ..counts.memory import MemoryCounter
@@ -20,7 +24,7 @@ from ..table.scan import Scan
 from ..table.table import Origin, Table
 from ..table.weights import effective_rows, with_constant_weight
 
-__all__ = ["counter_of", "fine_counter", "private_data", "table_counter"]
+__all__ = ["FEWEST_ROWS", "counter_of", "enough_to_learn", "fine_counter", "private_data", "table_counter"]
 
 
 def counter_of(data: Any) -> tuple[Counter, Origin | None]:
@@ -36,7 +40,24 @@ def counter_of(data: Any) -> tuple[Counter, Origin | None]:
         return counter, None
     table = open_table(data)
     check_decided(table.schema)
+    if table is not data:
+        enough_to_learn(table.n_rows, table.person_of)
     return table_counter(table), table.look
+
+
+FEWEST_ROWS = 2 * (THRESHOLD - 1) + THRESHOLD
+"""Rows from which somebody's table is synthesised without a promise: nine records at each end of a column are counted and not looked at (`table.tails`), and ten are left
+between them, so that no number is drawn from means of fewer."""
+
+
+def enough_to_learn(n_rows: int, person_of: NDArray[np.int64] | None = None) -> None:
+    """Raise InputError if a table has too few rows, or rows of too few persons, to be synthesised without a promise. With one, how many there are is nobody's to say."""
+    n_units, units = (n_rows, "rows") if person_of is None else (len(np.unique(person_of)), "persons")
+    if n_units < FEWEST_ROWS:
+        raise InputError(
+            f"A table of fewer than {FEWEST_ROWS} {units} is not synthesised: what is drawn would be means of fewer than {THRESHOLD} records. Add {units}, or "
+            "declare a domain and draw with a privacy guarantee (--epsilon)."
+        )
 
 
 def table_counter(table: Table, *, threads: int | None = None) -> MemoryCounter:

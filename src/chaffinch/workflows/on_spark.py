@@ -30,6 +30,7 @@ from ..spark.scanning import SparkScan, scan
 from ..spark.session import started_session
 from ..synth import BayesNet, Independent, Model, load_model
 from ..synth.account import AccountNote, SynthesisAccount
+from ..synth.data import enough_to_learn
 from ..table.personal.decisions import check_decided, check_declared_decided
 from ..table.schema import Schema
 from .running import RunOptions
@@ -174,6 +175,7 @@ def _read(session: Any, source: str, settings: SynthesisSettings, run: RunOption
         scanned = scanned_on_spark(session, source, settings.reading)
         check_decided(scanned.schema)
         check(scanned.schema)
+        enough_to_learn(scanned.n_rows)
         return scanned
 
     def check_and_pay(schema: Schema) -> None:

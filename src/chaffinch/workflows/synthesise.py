@@ -31,7 +31,7 @@ from ..privacy.scanning import PreparedScan, UndiscoveredScan, prepared_scan
 from ..stats.equal_slice import KeyedSlice
 from ..synth import BayesNet, Model, Panel, Settings
 from ..synth.account import AccountNote, SynthesisAccount
-from ..synth.data import table_counter
+from ..synth.data import enough_to_learn, table_counter
 from ..synth.model import joined
 from ..table import FileOptions, Schema, Table, read
 from ..table.codes import Codes
@@ -293,6 +293,9 @@ class Synthesis:
     def fit(self, data: Table | Undiscovered | CodedScan) -> tuple[Model, Table]:
         """Return the fitted model, and the table under its schema: without its rows, where these are streamed. With a promise, nothing is said that depends on the data."""
         synthesiser, progress = self.settings.synthesiser, self.run.progress
+        if not self.settings.private:
+            assert isinstance(data, Table | CodedScan)
+            enough_to_learn(data.n_rows, data.person_of if isinstance(data, Table) else None)
         with self.timed("fit"):
             if isinstance(data, CodedScan):
                 progress = giving_back(progress)

@@ -17,6 +17,7 @@ from ...table.read import open_table
 from ...table.relations import parsed
 from ...table.schema import Schema
 from ..bayesnet import BayesNet
+from ..data import enough_to_learn
 from ..settings import SYNTHESISERS, MethodOptions, Settings
 from .model import PanelModel
 from .sequences import Dynamics, before, sequences_of
@@ -90,6 +91,8 @@ class Panel(Settings):
         """Return a model of a table whose schema says whose rows they are."""
         table = data.table if isinstance(data, MemoryCounter) else open_table(data)
         check_decided(table.schema)
+        if table is not data and not isinstance(data, MemoryCounter):
+            enough_to_learn(table.n_rows, table.person_of)
         threads = data.threads if isinstance(data, MemoryCounter) else None
         schema, person = table.schema, table.schema.only("person")
         kept = [text for text in schema.rules if isinstance(rule := parsed(text), Determines) and rule.left == person]  # by how it is drawn
