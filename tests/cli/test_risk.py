@@ -385,3 +385,8 @@ def test_a_holdout_that_is_none_ends_with_two(data, folder, tmp_path):
     assert "made from all of the input" in done.stderr
     done = run("risk", half, half, "--holdout", folder / "other.csv", "--max-excess", 0.01, "--seed", 1)
     assert done.returncode == 1
+    for name, source in (("few.csv", lines), ("fewer.csv", others)):  # three columns: copies would not be seen, and that is said
+        (tmp_path / name).write_text("\n".join(",".join(line.split(",")[1:4]) for line in source) + "\n")
+    done = run("risk", tmp_path / "few.csv", tmp_path / "few.csv", "--holdout", tmp_path / "fewer.csv", "--seed", 1)
+    assert done.returncode == 0
+    assert "5 % of copied ones would not be detected" in " ".join(done.stdout.split())

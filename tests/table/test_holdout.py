@@ -229,6 +229,7 @@ def test_a_person_may_not_be_in_both_with_other_rows():
     with pytest.raises(InputError, match="values of the column who occur in both"):
         notes_of(read(visits.slice(0, 600), person="who"), visits.slice(600))
     rest, aside = set_aside(read(visits, person="who"), 0.25, seed=1)
+    assert check_holdout(rest, aside, set_aside=True)[1] == ()
     assert notes_of(rest, aside) in ((), (UNSEEN,))
     renamed = aside.data.set_column(0, "who", pa.array([f"x{word}" for word in aside.data["who"].to_pylist()]))
     with pytest.raises(InputError, match="records of the input"):  # whole people are compared, whatever they are called

@@ -113,7 +113,7 @@ def release(
     from .._base.progress import progress_bar
     from .._base.safe_files import filling
     from ..risk import RiskSettings
-    from ..table.holdout import check_holdout_share
+    from ..table.holdout import UNSEEN, check_holdout_share
     from ..table.write import ending_like
     from ..workflows.policy import RiskPolicy
     from ..workflows.release import ReleaseSettings, run_release
@@ -186,6 +186,7 @@ def release(
                 show_attacks(result.risk.cross_fit or result.risk)
         show_release(result, output, names)
         show_lines(*_sampled(result))
+        show_lines(UNSEEN if result.risk is not None and UNSEEN in result.risk.about.notes else "")
         show_promise(result.model)
         if choice.private:
             typer.echo(UNCOVERED, err=True)

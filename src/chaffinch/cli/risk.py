@@ -136,7 +136,7 @@ def risk(
     all of them together say of the limit: exceeded (exit code 1), shown to be kept, or undecided.
     """
     from .._base.progress import progress_bar
-    from ..table.holdout import check_holdout_file, check_holdout_share, set_aside
+    from ..table.holdout import UNSEEN, check_holdout_file, check_holdout_share, set_aside
     from ..table.sources import open_source
     from ..workflows.policy import RiskPolicy
     from .arrow import start_arrow
@@ -195,6 +195,7 @@ def risk(
         show_attacks(result)
     if not quiet:
         show_risk(report, html, scenario=not verbose)
+        show_lines(UNSEEN if UNSEEN in result.about.notes else "")
         show_lines("" if result.about.sample is None else " ".join(result.about.sample.sentences))
     end(result.limit, allowed)
 

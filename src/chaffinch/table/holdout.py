@@ -34,7 +34,7 @@ from .schema import Column
 from .sources import Source, open_source
 from .table import Table
 
-__all__ = ["RowClasses", "check_aligned", "check_holdout", "check_holdout_file", "check_holdout_share", "check_long_holdout", "check_set_aside", "explained", "set_aside", "set_aside_note"]
+__all__ = ["UNSEEN", "RowClasses", "check_aligned", "check_holdout", "check_holdout_file", "check_holdout_share", "check_long_holdout", "check_set_aside", "explained", "set_aside", "set_aside_note"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -371,7 +371,7 @@ NEXT_STEP = (
 """How a holdout is had."""
 
 
-def check_holdout(original: Table | Scan, holdout: Any) -> tuple[Table | Source, tuple[str, ...]]:
+def check_holdout(original: Table | Scan, holdout: Any, *, set_aside: bool = False) -> tuple[Table | Source, tuple[str, ...]]:
     """Raise unless a holdout may be of people who are not in the input; return it, and what else is to be said of it.
 
     Beside an input in memory it comes back on that one's grid, so that it is read and encoded once.
@@ -382,6 +382,8 @@ def check_holdout(original: Table | Scan, holdout: Any) -> tuple[Table | Source,
         The input, in memory or in files.
     holdout
         A table, a path, a frame or a source; of any order of columns and any spelling that `align` understands.
+    set_aside
+        Whether its people were set aside here: ids alone are then compared, since rows of theirs that are in both are chance.
 
     Raises
     ------
@@ -392,16 +394,16 @@ def check_holdout(original: Table | Scan, holdout: Any) -> tuple[Table | Source,
     opened = _opened(holdout)
     if isinstance(original, Table):
         first, second = align(original, opened, names=("holdout",))
-        return second, check_aligned(first, second, original, opened)
+        return second, check_aligned(first, second, original, opened, set_aside=set_aside)
     rows, others = align_files(original, opened, names=("holdout",))
-    return opened, check_aligned(rows, others, original, opened)
+    return opened, check_aligned(rows, others, original, opened, set_aside=set_aside)
 
 
-def check_long_holdout(first: LongTable, second: LongTable, original: Any, holdout: Any) -> tuple[str, ...]:
+def check_long_holdout(first: LongTable, second: LongTable, original: Any, holdout: Any, *, set_aside: bool = False) -> tuple[str, ...]:
     """Do what `check_holdout` does with tables in files or on a cluster that are under one schema. On a cluster ids are not compared."""
     if not isinstance(original, Scan):
         return (*check_aligned(first, second), *[IDS_UNCOMPARED] * any(c.kind == "identifier" for c in original.schema))
-    return check_aligned(first, second, original, _opened(holdout))
+    return check_aligned(first, second, original, _opened(holdout), set_aside=set_aside)
 
 
 IDS_UNCOMPARED = "Holdout: ids of input and holdout were not compared on the cluster."
@@ -414,11 +416,15 @@ def _opened(holdout: Any) -> Table | Source:
     return holdout if isinstance(holdout, Table | Source) else open_source(holdout)
 
 
-def check_aligned(first: Table | LongTable, second: Table | LongTable, original: Table | Scan | None = None, holdout: Table | Source | None = None) -> tuple[str, ...]:
+def check_aligned(
+    first: Table | LongTable, second: Table | LongTable, original: Table | Scan | None = None, holdout: Table | Source | None = None, *, set_aside: bool = False
+) -> tuple[str, ...]:
     """Do what `check_holdout` does with tables that are under one schema. `original`, `holdout`: as they were read, with their ids; None where these cannot be compared."""
     columns = [] if original is None or holdout is None else [c for c in original.schema if c.kind == "identifier" and c.role != "weight"]
     level = FALSE_REFUSALS / 2 if columns else FALSE_REFUSALS
     notes = _check_ids(columns, original, holdout, level / max(len(columns), 1))
+    if set_aside:
+        return notes
     if is_run_of(first, second):
         raise InputError(f"The holdout is a part of the input: its rows stand there one after another. {NEXT_STEP}")
     classes = RowClasses.of(first, second)

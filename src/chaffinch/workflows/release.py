@@ -274,7 +274,7 @@ def run_release(
         notes = () if settings.holdout_share is None else (set_aside_note(settings.holdout_share),)
         table_read = original if isinstance(original, Table) else None if synthesis.coded is None else synthesis.coded.scan
         if outside.data is not None and not holdout_checked and table_read is not None:
-            checked, more = check_holdout(table_read, outside.data)
+            checked, more = check_holdout(table_read, outside.data, set_aside=settings.holdout_share is not None)
             outside, notes = replace(outside, data=checked), (*notes, *more)
         holdout_checked = holdout_checked or table_read is not None
         stages.enter("learning")

@@ -69,7 +69,7 @@ def data_of_files(
         notes: tuple[str, ...] = ()
         if holdout is not None and not holdout_checked:
             progress("comparing the holdout with the input", -1)
-            notes = check_long_holdout(files["original"], files["holdout"], original, holdout)
+            notes = check_long_holdout(files["original"], files["holdout"], original, holdout, set_aside=set_aside)
         for name in names if set_aside else ():
             if name.startswith("synthetic"):
                 check_set_aside(files[name], files["holdout"], name.replace("-", " "))

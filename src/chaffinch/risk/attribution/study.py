@@ -177,7 +177,7 @@ def measure_risk(
     source = original if isinstance(original, Table) else read(original, rare=settings.rare)
     settings.check(source.schema)
     if holdout is not None and not holdout_checked:
-        holdout, notes = check_holdout(source, holdout)
+        holdout, notes = check_holdout(source, holdout, set_aside=holdout_share is not None)
         said = (*said, *notes)
     if holdout_share is not None and holdout is not None:
         many = [f"synthetic {i}" for i in range(1, len(several) + 1)] if len(several) > 1 else ["synthetic"]
