@@ -126,6 +126,14 @@ def test_statistics_of_the_same_columns_are_no_records(tmp_path: Path, name: str
         assert "fail" not in verdicts(tmp_path, records=records).values()
 
 
+def test_a_row_for_each_person_of_several_records_is_recognised() -> None:
+    visits = pa.table({"age": list(range(30)) * 4, "ill": ["no", "yes"] * 60})
+    rows = (("score",), *((f"{k}.25",) for k in range(30)))
+    printed = PrintedRows("scores.csv", None, tuple(range(1, 32)), rows)
+    assert RecordLookup(visits, threshold=10).reason(printed) is None
+    assert "a row a person" in (RecordLookup(visits, threshold=10, n_persons=30).reason(printed) or "")
+
+
 def test_the_reason_holds_no_value_and_no_small_count(tmp_path: Path) -> None:
     PEOPLE.head(6).to_csv(tmp_path / "head.csv", index=False)
     (one,) = recipes_of_files(read_files([tmp_path]), TableCoder(read(PEOPLE, rare="keep"))).files.unclear

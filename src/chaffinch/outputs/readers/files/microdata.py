@@ -160,8 +160,9 @@ def _canonical(value: Any) -> str:
 class RecordLookup:
     """The records behind outputs, to be looked up: which rows of a file are some of them."""
 
-    def __init__(self, table: pa.Table, *, threshold: int) -> None:
+    def __init__(self, table: pa.Table, *, threshold: int, n_persons: int | None = None) -> None:
         self.table, self.threshold, self.n_rows = table, threshold, table.num_rows
+        self.sizes = {self.n_rows, self.n_rows if n_persons is None else n_persons}
         self.names = {name.lower(): name for name in table.column_names}
         self._coded: dict[str, tuple[dict[str, int], NDArray[np.int64]]] = {}
         self._combinations: dict[tuple[str, ...], tuple[NDArray[np.uint64], NDArray[np.int64]]] = {}
@@ -206,7 +207,7 @@ class RecordLookup:
         return None
 
     def _as_many(self, count: int) -> str | None:
-        if count == self.n_rows and count >= MIN_ROWS:
+        if count in self.sizes and count >= MIN_ROWS:
             return "It has as many rows as there are people in the data: a row a person."
         return None
 

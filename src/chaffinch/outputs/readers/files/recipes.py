@@ -40,7 +40,7 @@ def recipes_of_files(
     """
     policy = policy or Policy()
     if files.printed:
-        files = without_records(files, RecordLookup(coder.table.to_arrow(), threshold=policy.threshold))
+        files = without_records(files, RecordLookup(coder.table.to_arrow(), threshold=policy.threshold, n_persons=coder.table.n_persons))
     words = {*names, *(word for one in files.found for word in one.facts.variables)}
     for one in files.found:
         with contextlib.suppress(InputError):  # a filter that cannot be read is a fault of its own output
