@@ -4,8 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
+import signal
 import stat
+import subprocess
+import sys
 import threading
+from pathlib import Path
 
 import pytest
 
@@ -255,3 +260,56 @@ def test_small_files(tmp_path):
     path.write_bytes(b" " * ((1 << 20) + 1))
     with pytest.raises(FileError, match="is over 1 MiB: no schema is that large"):
         read_small(path, **options)
+
+
+KILLED = """
+import os, signal, sys
+from chaffinch._base.safe_files import filling, replacing
+with filling(sys.argv[1]) as folder, replacing(sys.argv[2]) as file:
+    (folder / "records").write_text("x")
+    file.write_text("x")
+    print("written", flush=True)
+    {end}
+"""
+
+
+def _left(tmp_path: Path) -> list[str]:
+    return sorted(re.sub("[0-9a-f]{8}", "*", place.name) for place in tmp_path.iterdir() if place.name.endswith(".part"))
+
+
+def test_what_a_killed_run_left_is_removed_by_the_next_run_beside_it(tmp_path):
+    pytest.importorskip("fcntl", reason="locks of files are those of Unix")
+    words = [sys.executable, "-c", KILLED.format(end="os.kill(os.getpid(), signal.SIGKILL)"), str(tmp_path / "out"), str(tmp_path / "t.csv")]
+    assert subprocess.run(words, check=False, capture_output=True).returncode == -signal.SIGKILL
+    assert _left(tmp_path) == [".out.*.part", ".t.csv.*.part"]
+    with replacing(tmp_path / "t.csv") as part:  # written a moment ago: it may be somebody's who is about to hold it
+        part.write_text("y")
+    assert _left(tmp_path) == [".out.*.part", ".t.csv.*.part"]
+    for place in tmp_path.glob(".t.csv.*.part"):
+        os.utime(place, (0, 0))
+    with replacing(tmp_path / "t.csv", overwrite=True) as part, filling(tmp_path / "other") as folder:
+        part.write_text("z")
+        (folder / "a").write_text("a")
+        assert len(_left(tmp_path)) == 2  # those of this run
+    assert _left(tmp_path) == []
+    assert sorted(place.name for place in (tmp_path / "other").iterdir()) == ["a"]
+    assert sorted(place.name for place in tmp_path.iterdir()) == ["other", "t.csv"]  # no locks either
+
+
+def test_what_another_run_writes_is_left_alone(tmp_path):
+    pytest.importorskip("fcntl", reason="locks of files are those of Unix")
+    words = [sys.executable, "-c", KILLED.format(end="sys.stdin.read()"), str(tmp_path / "out"), str(tmp_path / "t.csv")]
+    with subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "written\n"
+        for place in tmp_path.glob(".t.csv.*.part"):
+            os.utime(place, (0, 0))
+        (tmp_path / ".theirs.0123abcd.part").mkdir()  # without a lock in it, as Spark's: nobody can tell
+        with overwriting(), replacing(tmp_path / "t.csv") as part, filling(tmp_path / "other"):
+            part.write_text("z")
+        assert _left(tmp_path) == [".out.*.part", ".t.csv.*.part", ".theirs.*.part"]
+        (tmp_path / "t.csv").unlink()
+        process.stdin.close()
+    assert process.returncode == 0
+    assert (tmp_path / "out" / "records").read_text() == (tmp_path / "t.csv").read_text() == "x"
+    assert _left(tmp_path) == [".theirs.*.part"]

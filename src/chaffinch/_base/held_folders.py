@@ -12,17 +12,23 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import shutil
+import stat
 import threading
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
 from .errors import FileError
 
-__all__ = ["held", "holding", "remove_left_behind"]
+__all__ = ["LOCK", "held", "held_file", "holding", "remove_files_left_behind", "remove_left_behind"]
 
 LOCK = "held"
 """The file that the holder of a folder keeps locked."""
+
+MOMENT = 10.0
+"""Seconds after which a file that nobody holds is taken for left behind: between being made and being held it is nobody's."""
 
 _mine: set[tuple[int, Path]] = set()
 """Folders that are written into now, each with the thread that does it."""
@@ -45,12 +51,12 @@ def held(folder: Path) -> Iterator[None]:
             os.close(handle)
 
 
-def remove_left_behind(place: Path, prefix: str) -> None:
-    """Remove the folders in `place`, by the beginning of their names, that processes of this user held and did not remove."""
+def remove_left_behind(place: Path, prefix: str, suffix: str = "") -> None:
+    """Remove the folders in `place`, by the beginning and the end of their names, that processes of this user held and did not remove."""
     try:
         import fcntl
 
-        folders = [path for path in place.iterdir() if path.name.startswith(prefix)]
+        folders = [path for path in place.iterdir() if path.name.startswith(prefix) and path.name.endswith(suffix)]
     except (ImportError, OSError):
         return
     for folder in folders:
@@ -61,7 +67,48 @@ def remove_left_behind(place: Path, prefix: str) -> None:
             handle = os.open(folder / LOCK, os.O_RDWR | os.O_NOFOLLOW)
             try:
                 fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                shutil.rmtree(folder, ignore_errors=True)
+                if os.path.samestat(os.fstat(handle), os.lstat(folder / LOCK)):  # else its holder took the file away before it let go
+                    shutil.rmtree(folder, ignore_errors=True)
+            finally:
+                os.close(handle)
+
+
+@contextlib.contextmanager
+def held_file(path: Path, mode: int) -> Iterator[None]:
+    """Make a file that is not there yet, and hold it until the block ends, whatever is done with it by its name."""
+    handle = os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, mode)
+    try:
+        import fcntl
+
+        with contextlib.suppress(OSError):  # a file system without locks
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except ImportError:  # where there are no locks an open file cannot be renamed either
+        os.close(handle)
+        handle = -1
+    try:
+        yield
+    finally:
+        if handle >= 0:
+            os.close(handle)
+
+
+def remove_files_left_behind(place: Path, name: re.Pattern[str]) -> None:
+    """Remove the files in `place`, by their names, that processes of this user held and did not remove; none that was written a moment ago."""
+    try:
+        import fcntl
+
+        files = [path for path in place.iterdir() if name.fullmatch(path.name)]
+    except (ImportError, OSError):
+        return
+    for path in files:
+        with contextlib.suppress(OSError):  # held, gone, not ours to open: left alone
+            info = path.lstat()
+            if info.st_uid != os.getuid() or not stat.S_ISREG(info.st_mode) or time.time() - info.st_mtime < MOMENT:
+                continue
+            handle = os.open(path, os.O_RDWR | os.O_NOFOLLOW)
+            try:
+                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                path.unlink()
             finally:
                 os.close(handle)
 

@@ -17,7 +17,7 @@ from contextvars import ContextVar
 from pathlib import Path
 
 from .errors import FileError
-from .held_folders import holding
+from .held_folders import LOCK, held, held_file, holding, remove_files_left_behind, remove_left_behind
 
 __all__ = [
     "check_folder", "check_free", "check_outputs", "check_writable", "filling", "kept_files", "may_overwrite", "overwriting", "read_small", "replacing", "write_text",
@@ -119,23 +119,24 @@ def replacing(path: str | os.PathLike[str], *, mode: int = 0o644, overwrite: boo
     """Give a new file beside `path` to write to, and rename it into place when the block ends well.
 
     A reader, or a kill at any moment, finds the old file or the whole new one. If the block raises, the
-    old file stays and the new one is removed. After a `kill -9` a leftover named `.NAME.*.part` may remain.
+    old file stays and the new one is removed. What a `kill -9` leaves, `.NAME.*.part`, is removed by the next that writes a file of that name.
     A file that is there, or comes to be there meanwhile, is refused unless it may be overwritten: see `check_free`.
     """
     target = check_writable(path)
     check_free(target, overwrite=overwrite, paid=paid)
+    remove_files_left_behind(target.parent, re.compile(rf"\.{re.escape(target.name)}\.[0-9a-f]{{8}}\.part"))
     part = target.with_name(f".{target.name}.{secrets.token_hex(4)}.part")
     try:
         try:
-            os.close(os.open(part, os.O_CREAT | os.O_EXCL | os.O_WRONLY, mode))
-            yield part
-            with open(part, "rb+") as handle:
-                os.fsync(handle.fileno())
-            check_free(target, overwrite=overwrite, paid=paid)
-            if paid or not (overwrite or _overwrite.get()):
-                _put(part, target)
-            else:
-                os.replace(part, target)
+            with held_file(part, mode):
+                yield part
+                with open(part, "rb+") as handle:
+                    os.fsync(handle.fileno())
+                check_free(target, overwrite=overwrite, paid=paid)
+                if paid or not (overwrite or _overwrite.get()):
+                    _put(part, target)
+                else:
+                    os.replace(part, target)
             _written.append(target)
         except FileError:
             raise
@@ -228,11 +229,14 @@ def filling(
             check_folder(target, names=names, mark=mark, overwrite=overwrite, paid=paid)
         if alone:
             _remove_parts(target)
+            _remove_parts_beside(target)
         place = Path(os.path.realpath(target))
         part = place.with_name(f".{place.name}.{secrets.token_hex(4)}.part")
         try:
             part.mkdir(mode=0o700)
-            yield part
+            with held(part):
+                yield part
+                (part / LOCK).unlink(missing_ok=True)  # while it is held: nobody finds it free and removes what is moved next
             if not resume:
                 check_folder(target, names=names, mark=mark, overwrite=overwrite, paid=paid)  # as it is by now
             target.mkdir(exist_ok=True)
@@ -257,6 +261,17 @@ def _remove_parts(target: Path) -> None:
     for place in real.parent.iterdir():
         if name.fullmatch(place.name) and place.is_dir() and not place.is_symlink():
             shutil.rmtree(place, ignore_errors=True)
+
+
+def _remove_parts_beside(target: Path) -> None:
+    """Remove what runs into other folders beside this one left behind that were killed, and their locks."""
+    parent = Path(os.path.realpath(target)).parent
+    before = [place for place in parent.iterdir() if re.fullmatch(r"\..+\.[0-9a-f]{8}\.part", place.name)]
+    remove_left_behind(parent, ".", ".part")
+    for place in before:
+        if not place.exists():
+            with contextlib.suppress(FileError), holding(parent / place.name[1 : -len(".01234567.part")]):
+                pass  # whoever held it last takes its file away
 
 
 def _merge(part: Path, target: Path, renewed: Sequence[str]) -> None:

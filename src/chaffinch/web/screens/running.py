@@ -10,6 +10,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 
 from ..._base.errors import ChaffinchError, InputError
+from ..._base.held_folders import remove_left_behind
 from ..._base.words import count_noun
 from ..commands import check_words, release_words
 from ..jobs import Job, number_of
@@ -119,6 +120,8 @@ def start(page: Page, request: Request) -> Response:
         if choices.epsilon is not None and form.word("spend") != f"{choices.epsilon:g}":
             return _shown(page, confirm=True)
         _check_places(page, choices)
+        for earlier in page.project.path("runs").iterdir():
+            remove_left_behind(earlier, ".", ".part")  # of runs that were killed
         folder = page.project.next_folder("runs")
         for name in ("project.toml", "schema.toml", "columns.json"):
             shutil.copyfile(page.project.path(name), folder / name)
