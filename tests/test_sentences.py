@@ -7,17 +7,29 @@ then read as a person reads them. `tests/sentences.csv` says which sentences tha
 from __future__ import annotations
 
 import copy
+import io
 import re
 import sys
 from collections.abc import Callable, Iterator
-from html import unescape
+from contextlib import redirect_stderr, redirect_stdout
+from html import escape, unescape
+from pathlib import Path
 from typing import Any
 
+import numpy as np
+import pyarrow as pa
 import pytest
+from sklearn.tree import DecisionTreeClassifier
 
+from chaffinch import trees
 from chaffinch._base.errors import ChaffinchError
+from chaffinch.cli.audit import _show as audit_lines
+from chaffinch.cli.check import _show as check_lines
+from chaffinch.cli.evolve import _show as evolve_lines
+from chaffinch.cli.risk import show_attacks
 from chaffinch.outputs.check import CheckResult
 from chaffinch.outputs.evolve_result import EvolveResult
+from chaffinch.privacy.relation import Unit
 from chaffinch.report.audit import audit_page
 from chaffinch.report.check import check_page
 from chaffinch.report.compare import compare_all
@@ -28,9 +40,12 @@ from chaffinch.report.membership import membership_page
 from chaffinch.report.page import render, report_of
 from chaffinch.report.result import ReportResult
 from chaffinch.report.singling_out import singling_out_page
+from chaffinch.report.trees import tree_page
+from chaffinch.risk.attribution.verdict import LimitVerdict
 from chaffinch.risk.auditing.result import AuditResult
 from chaffinch.risk.membership.result import MembershipResult
 from chaffinch.risk.singling_out.result import SinglingOutResult
+from chaffinch.stats.intervals import LimitState
 
 from .conftest import make_risk
 from .report.conftest import make_study
@@ -39,6 +54,7 @@ from .report.test_check import CASES as CHECKS
 from .report.test_evolve import CASES as EVOLVED
 from .report.test_frontier_result import frontier_result
 from .report.test_membership import membership
+from .report.test_promise import account, synthesis
 from .report.test_singling_out import singling_out
 from .sentences import HERE, SOURCE, listed, sentences
 
@@ -84,6 +100,57 @@ KINDS: dict[str, tuple[Callable[[], Plain], Told]] = {
     **{f"check, {name}": (lambda told=told: told, lambda plain: [check_page(CheckResult.from_dict(plain))]) for name, told in CHECKS.items()},
     **{f"evolve, {name}": (lambda told=told: told, lambda plain: [evolve_page(EvolveResult.from_dict(plain))]) for name, told in EVOLVED.items()},
 }
+
+
+def _printed(show: Callable[..., Any], *given: Any, **named: Any) -> str:
+    """Return what a command prints of a result, on both streams."""
+    with redirect_stdout(io.StringIO()) as out, redirect_stderr(out):
+        show(*given, **named)
+    return escape(out.getvalue())
+
+
+def _promised() -> list[str]:
+    """Pages of tables with promises, from one that promises all but everything to none at all, and two of them compared."""
+    made = [
+        report_of(make_study(3), title="t", risk=make_risk(*FEW), synthesis=synthesis(account(epsilon=epsilon, delta=delta, part=part, unit=unit)))
+        for epsilon, delta, part, unit in ((1e-6, None, 1.0, None), (1.0, 1e-12, 0.5, Unit("replace-one", 1)), (80.0, 0.5, 1.0, Unit("add-remove", 3)), (1.0, None, 1e-9, None))
+    ]
+    return [*map(render, made), *(compare_all([made[0], one]).to_html() for one in made), compare_all(made).to_html(), compare_all(made).to_text()]
+
+
+def _treed() -> list[str]:
+    """Pages of a tree of one node, of one of two leaves, and of one that isolates, before and after pruning."""
+    x = np.arange(12.0).reshape(-1, 1)
+    texts = []
+    for depth, y in ((1, np.zeros(12)), (1, np.arange(12) // 6), (None, np.arange(12) % 3), (None, np.array([0] * 11 + [1]))):
+        model = DecisionTreeClassifier(max_depth=depth, random_state=0).fit(x, y)
+        data = pa.table({"x0": x[:, 0], "y": y})
+        for given in ({}, {"data": data, "label": "y"}, {"holdout": data.slice(0, 1), "label": "y"}):
+            result = trees.prune(model, **given)
+            texts += [tree_page(result.audit, result, "t"), tree_page(result.audit, None, "t"), escape(result.audit.verdict)]
+    return texts
+
+
+def _on_a_terminal() -> list[str]:
+    """What commands print of results that are there whole, at one and at nothing."""
+    texts = []
+    for case in ("nothing", "one of each", "missing", "masked"):
+        report = ReportResult.from_dict(ugly("report", case))
+        assert report.risk is not None
+        texts += [_printed(show_attacks, report.risk), report.risk.verdict[-1].sentence]
+        texts += [_printed(check_lines, CheckResult.from_dict(ugly(f"check, {name}", case))) for name in CHECKS]
+        for name in EVOLVED:
+            evolved = EvolveResult.from_dict(ugly(f"evolve, {name}", case))
+            texts.append(_printed(evolve_lines, evolved, [Path("made.csv")] * len(evolved.copies)))
+        texts.append(_printed(audit_lines, AuditResult.from_dict(ugly("audit", case))))
+        texts.append(_printed(FrontierResult.from_dict(ugly("frontier", case)).show))
+    verdicts = [LimitVerdict(max_excess=0.01, state=state, lower_bound=low, upper_bound=high, detectable=size, attacks=n, tests=1 - n) for state in LimitState
+                for low, high, size, n in ((0.0, 1.0, (1.5, 2.0), 1), (-1.0, 0.0, (0.2, 1.5), 0), (0.5, 0.6, None, 1))]  # fmt: skip
+    return [*texts, *(escape(verdict.sentence) for verdict in verdicts)]
+
+
+OTHERS: dict[str, Callable[[], list[str]]] = {"promises": _promised, "trees": _treed, "terminal": _on_a_terminal}
+"""Texts that are made otherwise than from plain data that are bent."""
 READERS: dict[str, Callable[[Plain], Any]] = {
     "report": ReportResult.from_dict, "audit": AuditResult.from_dict, "membership": MembershipResult.from_dict, "singling out": SinglingOutResult.from_dict,
     "frontier": FrontierResult.from_dict, "check": CheckResult.from_dict, "evolve": EvolveResult.from_dict,
@@ -208,6 +275,8 @@ def reached_sentences() -> set[str]:
         for name in KINDS:
             for case in BENT:
                 TOLD[name, case] = told_of(name, case)
+        for name, make in OTHERS.items():
+            TOLD[name, ""] = make()
     finally:
         sys.settrace(before)
     return reached
@@ -228,6 +297,12 @@ def told_of(name: str, case: str) -> list[str]:
 @pytest.mark.parametrize("name", KINDS)
 def test_no_text_says_what_cannot_be(name: str, case: str, fed: set[str]) -> None:
     assert faults(TOLD[name, case]) == []
+
+
+@pytest.mark.parametrize("name", OTHERS)
+def test_no_other_text_says_what_cannot_be(name: str, fed: set[str]) -> None:
+    assert TOLD[name, ""]
+    assert faults(TOLD[name, ""]) == []
 
 
 def test_most_ugly_results_have_a_text(fed: set[str]) -> None:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 import typer
 
 from .._base.errors import InputError, unknown_name
+from .._base.words import count_noun
 from .arrow import start_arrow
 from .config import configurable, overwritable
 from .help import RegistryCommand
@@ -357,7 +358,7 @@ def _print(head: Sequence[str], rows: Sequence[Sequence[str]], result: Membershi
     screen = show_table(head, rows)
     population = f"{result.population:,}" if isinstance(result.population, int) else result.population
     screen.print(
-        f"{result.targets} targets; subsets of {result.rows:,} out of {population} records"
+        f"{count_noun(result.targets, 'target')}; subsets of {result.rows:,} out of {count_noun(population, 'record')}"
         + (f"; {result.duplicates} left out, as others have the same values." if result.duplicates else "."),
         markup=False,
     )

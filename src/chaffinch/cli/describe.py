@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
+from .._base.words import count_noun
 from .arrow import start_arrow
 from .options import (
     Cache,
@@ -74,7 +75,7 @@ def describe(
         write_json(json, description.to_dict())
     if html is not None:
         write_page(html, html_page(f"{source.name}", description._repr_html_()))
-    typer.echo(f"{description.n_rows:,} rows x {len(description.columns)} columns")
+    typer.echo(f"{count_noun(description.n_rows, 'row')} x {count_noun(len(description.columns), 'column')}")
     screen = show_table(description.HEAD, description.rows())
     personal = [note for note in scanned.notes if note.what == PERSONAL]
     show_notes(personal)

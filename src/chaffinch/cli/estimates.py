@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from .._base.words import count_noun
 from ..counts.coded import CodedScan
 from ..synth import Settings
 from ..table import Note, Schema, Table
@@ -113,7 +114,7 @@ def say_drawing(n_rows: int, schema: Schema, outputs: Sequence[Path]) -> None:
     seconds = START + sum(drawing_seconds(n_rows * len(schema.names), outputs).values())
     if seconds > SAID_FROM:
         rows = n_rows * len(outputs)
-        typer.echo(f"Drawing and writing {rows:,} rows will take about {_time(seconds)}, in bounded memory.", err=True)
+        typer.echo(f"Drawing and writing {count_noun(rows, 'row')} will take about {_time(seconds)}, in bounded memory.", err=True)
 
 
 def say_measuring(n_rows: int, schema: Schema, settings: UtilitySettings) -> None:
@@ -127,7 +128,7 @@ def say_measuring(n_rows: int, schema: Schema, settings: UtilitySettings) -> Non
     rows = min(n_rows, settings.svm_rows or n_rows)
     seconds = labels * (repeats + 1) * 2 * PER_SVM_FIT * (rows / 5000) ** 2
     if seconds > SAID_FROM:
-        cap = f" on {rows:,} records each" if rows < n_rows else ""
+        cap = f" on {count_noun(rows, 'record')} each" if rows < n_rows else ""
         typer.echo(
             f"delta fits {labels * (repeats + 1) * 2} support vector machines{cap}: about {_time(seconds)}. --measures=-delta "
             "leaves it out.",

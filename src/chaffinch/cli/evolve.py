@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from .._base.words import count_noun
 from .options import HtmlOut, JsonOut, Quiet, Threads, check_outputs, number, show_table
 
 if TYPE_CHECKING:
@@ -123,4 +124,4 @@ def _show(result: EvolveResult, paths: Sequence[Path]) -> None:
     typer.echo(f"Each search had up to {most:,} proposals. --proposals {most} repeats this.", err=True)
     for path, copy in zip(paths, result.copies, strict=True):
         marked = "" if copy.reached else ", marked as not having all outputs"
-        typer.echo(f"Wrote {path}: {result.rows:,} records{marked}.", err=True)
+        typer.echo(f"Wrote {path}: {count_noun(result.rows, 'record')}{marked}.", err=True)

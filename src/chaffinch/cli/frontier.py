@@ -10,6 +10,7 @@ import typer
 
 from .._base.errors import InputError
 from .._base.masking import THRESHOLD
+from .._base.words import count_noun
 from .arrow import start_arrow
 from .options import (
     Attackers,
@@ -174,12 +175,12 @@ def _show(done: Delivery, output: Path, resumed: int) -> None:
 
     result = done.result
     if resumed:
-        typer.echo(f"Went on from {resumed} settings that '{output}' held.", err=True)
+        typer.echo(f"Went on from {count_noun(resumed, 'setting')} that '{output}' held.", err=True)
     leaving = [name for name in done.names if name.startswith(f"{TO_RELEASE}/")]
     wrote = f"Wrote {output}: {', '.join(leaving)} to leave once you decide so, the rest in {CONFIDENTIAL}/." if leaving else f"Wrote {output}: nothing to leave, all in {CONFIDENTIAL}/."
     asked = "" if result.choice is not None or result.about.stopped.startswith("Stopped") else "Nothing was chosen: name --max-excess to have the most useful settings below it chosen and released."
     show_lines(
-        f"{len(result.evaluations)} settings tried, {len(result.front())} on the front. {result.about.stopped}", *([result.choice.sentence] if result.choice else []),
+        f"{count_noun(len(result.evaluations), 'setting')} tried, {len(result.front())} on the front. {result.about.stopped}", *([result.choice.sentence] if result.choice else []),
         *([asked] if asked else []), wrote, f"The page to decide by: {output / CONFIDENTIAL / 'frontier.html'}",
     )  # fmt: skip
     if done.release is not None:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from .._base.errors import InputError, unknown_name
+from .._base.words import count_noun
 from .options import ledger_allows, show_notes, show_promise, write_json
 
 if TYPE_CHECKING:
@@ -46,7 +47,7 @@ def synth_on_spark(
         for note in result.account.notes:
             typer.echo(f"Note: {f'{note.column}: ' if note.column else ''}{note.why}", err=True)
         for place in result.places:
-            typer.echo(f"Wrote {place}: {result.rows:,} rows.", err=True)
+            typer.echo(f"Wrote {place}: {count_noun(result.rows, 'row')}.", err=True)
         if model is not None:
             contents = "it holds released tables" if settings.private else "it holds counts of records, confidential"
             typer.echo(f"Wrote {model}: {contents}.", err=True)
@@ -83,7 +84,7 @@ def sample_on_spark(model: Path, output: str, *, rows: int | None, given: Mappin
     if json is not None:
         write_json(json, SampleResult(rows=drawn, seed=seed).to_dict())
     if not quiet:
-        typer.echo(f"Wrote {output}: {drawn:,} rows.", err=True)
+        typer.echo(f"Wrote {output}: {count_noun(drawn, 'row')}.", err=True)
 
 
 Places = tuple[str, str, str | None]

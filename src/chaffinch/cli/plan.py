@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from .._base.words import count_noun
 from .options import JsonOut, SchemaIn, check_outputs, console, show_table, write_json
 from .settings import DiscoverIn
 
@@ -70,7 +71,7 @@ def _show(screen: Console, result: PlanResult) -> None:
 
     advice, chosen, split = result.advice, result.advice.chosen, result.split
     screen.print(
-        f"{advice.rows:,} rows, {advice.columns:,} columns, {chosen.pairs:,} pairs of columns. The data were not opened; "
+        f"{count_noun(advice.rows, 'row')}, {count_noun(advice.columns, 'column')}, {count_noun(chosen.pairs, 'pair')} of columns. The data were not opened; "
         "nothing has been spent.",
         markup=False,
     )

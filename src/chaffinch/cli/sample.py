@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
+from .._base.words import count_noun
 from .arrow import start_arrow
 from .options import ClusterEngine, JsonOut, Quiet, Threads, check_outputs, row_count, write_json
 
@@ -56,7 +57,7 @@ def sample(
     if json is not None:
         write_json(json, result.to_dict())
     if not quiet:
-        typer.echo(f"Wrote {output}: {result.rows:,} rows.", err=True)
+        typer.echo(f"Wrote {output}: {count_noun(result.rows, 'row')}.", err=True)
 
 
 def _given(words: list[str] | None) -> dict[str, Any]:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from .._base.words import count_noun
 from .arrow import start_arrow
 from .options import (
     ClusterEngine,
@@ -105,7 +106,7 @@ def schema(
     show_notes(scanned.notes, quiet=quiet)
     if not quiet and output is not None:
         typer.echo(
-            f"Wrote {output}: {len(scanned.schema.columns)} columns. It lists levels of the data: confidential.", err=True
+            f"Wrote {output}: {count_noun(len(scanned.schema.columns), 'column')}. It lists levels of the data: confidential.", err=True
         )
 
 
@@ -130,7 +131,7 @@ def _write_blank(input: Path, output: Path | None, reading: ReadSettings, codebo
         return
     write_text(output, text)
     if not quiet:
-        typer.echo(f"Wrote {output}: {len(types)} columns to fill in. No row was read.", err=True)
+        typer.echo(f"Wrote {output}: {count_noun(len(types), 'column')} to fill in. No row was read.", err=True)
         known = [] if declared is None else [column.name for column in declared]
         if declared is not None and (absent := [name for name in types if name not in known]):
             typer.echo(f"The codebook does not have: {listed(absent)}.", err=True)

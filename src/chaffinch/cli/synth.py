@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from .._base.words import count_noun
 from .arrow import start_arrow
 from .options import (
     Cache,
@@ -105,7 +106,7 @@ def say_synthesis(
 ) -> None:
     """Say where the files are. How many rows equal an original one says nothing without a holdout beside it: that is for `risk` and `release`."""
     for path in outputs:
-        typer.echo(f"Wrote {path}: {rows:,} rows.", err=True)
+        typer.echo(f"Wrote {path}: {count_noun(rows, 'row')}.", err=True)
     if model is not None:
         contents = "it holds released tables" if private else "it holds counts of records, confidential"
         typer.echo(f"Wrote {model}: {contents}.", err=True)

@@ -12,7 +12,7 @@ from .._base.html import html_table, write_page
 from .._base.plain import check_format, from_plain, to_plain, without_none
 from .._base.runs import RunFacts
 from .._base.text import text_table
-from .._base.words import between, detectable_words, number
+from .._base.words import between, count_noun, detectable_words, number
 from ..stats.intervals import LimitState
 from .candidate import CandidateSettings
 from .frontier_rules import Limits, pareto, pick, together, verdict_of
@@ -359,13 +359,13 @@ class FrontierResult:
     def show(self) -> None:
         """Print the front, the references and what was chosen."""
         figure = next((one.worth_of(self.worths[0]) for one in self.evaluations if one.worth), WorthFigure(name=self.worths[0]))
-        print(f"{len(self.evaluations)} settings tried; worth: {figure.title or figure.name}.")
+        print(f"{count_noun(len(self.evaluations), 'setting')} tried; worth: {figure.title or figure.name}.")
         print(text_table(HEAD, self.rows()))
         if self.choice is not None:
             self.choice.show()
 
     def __repr__(self) -> str:
-        return f"FrontierResult({len(self.evaluations)} settings, {len(self.front())} on the front)"
+        return f"FrontierResult({count_noun(len(self.evaluations), 'setting')}, {len(self.front())} on the front)"
 
     def _repr_html_(self) -> str:
         from .frontier import front_picture

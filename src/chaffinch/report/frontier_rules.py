@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from .._base.errors import InputError
-from .._base.words import number
+from .._base.words import count_noun, number
 from ..stats.intervals import LimitState, limit_state
 
 if TYPE_CHECKING:
@@ -132,10 +132,10 @@ def no_candidate(evaluations: Sequence[Evaluation], limits: Limits) -> InputErro
     """Return the error that nothing is within limits, with what comes nearest."""
     close = nearest(evaluations, limits)
     if close is None:
-        return InputError(f"None of {len(evaluations)} settings could be attacked, so none is known to keep to {limits.words}. Name other keys, or more people.")
+        return InputError(f"None of {count_noun(len(evaluations), 'setting')} could be attacked, so none is known to keep to {limits.words}. Name other keys, or more people.")
     auc = "" if limits.max_auc is None or close.risk.auc is None else f" and a membership AUC of {number(close.risk.auc)}"
     return InputError(
-        f"None of {len(evaluations)} settings is within {limits.words}, with room for doubt. Nearest: {close.words}, with an excess of {number(close.risk.estimate)}, {number(close.risk.ceiling)} with room for doubt{auc}. "
+        f"None of {count_noun(len(evaluations), 'setting')} is within {limits.words}, with room for doubt. Nearest: {close.words}, with an excess of {number(close.risk.estimate)}, {number(close.risk.ceiling)} with room for doubt{auc}. "
         "Allow more, search longer (--budget, --evaluations), or give more people: an excess is known more closely then."
     )
 

@@ -10,7 +10,7 @@ from markupsafe import Markup
 from numpy.typing import NDArray
 
 from .._base.svg import GREY, Colour, blend, cut, ink_on, picture, text
-from .._base.words import fixed, number, shown, signed, width_of
+from .._base.words import count_noun, fixed, number, shown, signed, width_of
 from ..utility.association import Association
 
 __all__ = ["MOST_COLUMNS", "NUMBERED", "Matrices", "heat_maps"]
@@ -118,11 +118,11 @@ def _described(names: Sequence[str], values: Floats) -> str:
     """Say what a map shows, for those who cannot see it."""
     below = np.tril(np.nan_to_num(np.abs(values), nan=-1.0) + 2.0, -1)
     if not below.any() or below.max() < 2.0:
-        return f"{len(names)} columns; no value is defined."
+        return f"{count_noun(len(names), 'column')}; no value is defined."
     i, j = divmod(int(below.argmax()), len(names))
     pairs = values[np.tril_indices(len(names), -1)]
     return (
-        f"{len(names)} by {len(names)} columns, mean absolute value {number(float(np.nanmean(np.abs(pairs))))}; "
+        f"{len(names)} by {count_noun(len(names), 'column')}, mean absolute value {number(float(np.nanmean(np.abs(pairs))))}; "
         f"largest for {shown(names[j], 40)} and {shown(names[i], 40)}: {signed(float(values[i, j]))}. The numbers are in the table below."
     )
 

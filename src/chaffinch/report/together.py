@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from .._base.words import between, fixed, number, shown, signed
+from .._base.words import between, count_noun, fixed, number, shown, signed
 from ..risk.attribution.result import RiskResult
 from ..risk.attribution.together import JointFinding, Together
 from ..risk.attribution.verdict import keys_words
@@ -35,14 +35,14 @@ def joint_blocks(result: RiskResult) -> Iterator[Block]:
         "What all releases tell together, and what that adds to one of them", HEAD, tuple(_row(one) for one in joint.ranked[:MOST]),
         frozenset(range(1, 8)), frozenset({0}),
     )  # fmt: skip
-    yield table if len(table.rows) <= MOST_OPEN else Details(f"{table.caption} ({len(table.rows)} rows)", (table,))
+    yield table if len(table.rows) <= MOST_OPEN else Details(f"{table.caption} ({count_noun(len(table.rows), 'row')})", (table,))
     yield Listing(JOINT_LIMITS)
 
 
 def _how(joint: Together) -> str:
     names = [shown(name, 40) for name in joint.names[:MOST_ALONE]]
     which = f" Releases, in this order: {', '.join(names)}{' and others' if len(joint.names) > MOST_ALONE else ''}." if names else ""
-    model = "" if joint.model_rows is None else f" From the model {number(joint.model_rows)} rows were drawn; they stand last among those alone."
+    model = "" if joint.model_rows is None else f" From the model {count_noun(joint.model_rows, 'row was', 'rows were')} drawn, which stand last among those alone."
     return f"The rows of all releases were attacked as one table, by attacks that do not learn and by all memorisation tests.{which}{model}"
 
 

@@ -15,7 +15,7 @@ from markupsafe import Markup
 from .._base.errors import InputError
 from .._base.html import Leaving
 from .._base.svg import GREY, INK, cut, picture, text
-from .._base.words import NONE, fixed, number, percent, shown, signed
+from .._base.words import NONE, count_noun, fixed, number, percent, shown, signed
 from ..trees import Ensemble, PruneResult, Tree, TreeAudit
 from ..trees.attack import attack_trees
 from ..trees.summary import CertificateSummary, score_words
@@ -366,7 +366,7 @@ def tree_picture(
             parts.append(text(x[depth] + 7, at + 3.5, cut(name, x[depth + 1] - x[depth] - 12, 10), size=10))
     height = TOP + pitch * len(ends) + 10
     told = "Ways to nodes that isolate are marked." if ways else "No node is marked."
-    desc = f"A tree of {tree.n_nodes:,} nodes and {len(tree.leaves):,} leaves, the root at the left. {told}"
+    desc = f"A tree of {count_noun(tree.n_nodes, 'node')} and {count_noun(len(tree.leaves), 'leaf', 'leaves')}, the root at the left. {told}"
     return picture(key, x[-1] + 24, height, title=title, desc=desc, body=parts), bool(folds)
 
 
