@@ -93,7 +93,7 @@ def test_what_is_undecided_has_both_bounds_and_the_detectable_excess():
 @pytest.mark.parametrize(
     ("more", "reason"),
     [
-        ({"synthetic": (AttackedTable(100), AttackedTable(100))}, "first of several releases"),
+        ({"synthetic": (AttackedTable(100), AttackedTable(100))}, "each of several releases"),
         ({"sample": SampledRecords("values", False)}, "a sample of the records"),
     ],
 )

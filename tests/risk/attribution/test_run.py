@@ -11,6 +11,7 @@ from chaffinch._base.progress import silent
 from chaffinch.risk.attribution.attack_data import AttackData
 from chaffinch.risk.attribution.attempt import Question
 from chaffinch.risk.attribution.run import Run
+from chaffinch.workflows.policy import RiskPolicy
 
 
 def table(seed, n_rows=40):
@@ -38,6 +39,25 @@ def test_the_excess_is_members_less_others():
     assert attack.excess == pytest.approx(attack.value - attack.holdout)
     assert attack.p_family == family.adjusted[0] == family.p_value
     assert attack.lower_bound == family.lower[0]
+
+
+def test_bounds_of_several_releases_are_of_the_one_with_most():
+    """The second release is the original itself: what is said of the first alone would miss it."""
+    rng = np.random.default_rng(5)
+
+    def people(n_rows: int) -> pa.Table:
+        return pa.table({name: rng.integers(0, 60, n_rows) for name in ("a", "b", "c")})
+
+    original, other, fresh = people(300), people(300), people(300)
+    options = {"tests": ["exact_row", "copied_row"], "resamples": 100, "seed": 1}
+    safe, both = chaffinch.risk(original, other, fresh, **options), chaffinch.risk(original, [other, original], fresh, **options)
+    assert safe.lower_bound is None or safe.lower_bound < 0.05
+    assert both.lower_bound > 0.9
+    assert both.family.p_value < 0.05
+    assert both.headline.p_family == both.family.p_value
+    assert RiskPolicy(0.5).judged(both, {}).limit.state == "exceeds"
+    assert all(bound >= alone for bound, alone in zip(both.family.upper, safe.family.upper, strict=True))
+    assert RiskPolicy(1.0).judged(both, {}).limit.state == "undecided"  # all releases together have no bound
 
 
 def test_without_a_holdout_there_is_a_reason():

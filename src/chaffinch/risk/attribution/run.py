@@ -184,15 +184,31 @@ class Run:
         return largest, tests[place - len(firsts)].test.title
 
     def _together(self) -> Family:
-        """Return what the attacks from the first synthetic table, and the tests of it, say together."""
+        """Return what the attacks from the first synthetic table, and the tests of it, say together; where there are several tables, p-values and bounds are of all of them."""
         shares = [*(None for _ in self.outcomes), *(every[0].test.level_share for every in self.trials)]
-        return family(
+        first = family(
             **self._pairs(), level_shares=shares, resamples=self.resamples, seed=child(self.root, 2), threads=self.threads
         )
+        tables, findings = min([*map(len, self.outcomes), *map(len, self.trials)], default=1), len(first.lower)
+        if tables < 2 or not findings:
+            return first
+        every = [self._pairs(table) for table in range(tables)]
+        options: dict[str, Any] = {name: [one for pairs in every for one in pairs[name]] for name in ("members", "others", "statistics")}
+        options["about_nobody"] = [table * findings + place for table, pairs in enumerate(every) for place in pairs["about_nobody"]]
+        options["level_shares"] = [None if share is None else share / tables for share in shares] * tables
+        of_all = family(**options, resamples=self.resamples, seed=child(self.root, 6), threads=self.threads)
+        lower = [[bound for bound in of_all.lower[place::findings] if bound is not None] for place in range(findings)]
+        upper = [of_all.upper[place::findings] for place in range(findings)]
+        adjusted = [[p for p in of_all.adjusted[place::findings] if p is not None] for place in range(findings)]
+        return replace(
+            first, p_value=of_all.p_value, strongest=None if of_all.strongest is None else of_all.strongest % findings,
+            adjusted=tuple(min(some, default=None) for some in adjusted), lower=tuple(max(bounds, default=None) for bounds in lower),
+            upper=tuple(None if None in bounds else max(bound for bound in bounds if bound is not None) for bounds in upper),
+        )  # fmt: skip
 
-    def _pairs(self) -> dict[str, Any]:
-        """Members and others of the attacks, and after them of the tests, what their numbers are, and which are about nobody."""
-        firsts, tests = [every[0] for every in self.outcomes], [every[0] for every in self.trials]
+    def _pairs(self, table: int = 0) -> dict[str, Any]:
+        """Members and others of the attacks from a synthetic table, and after them of the tests, what their numbers are, and which are about nobody."""
+        firsts, tests = [every[table] for every in self.outcomes], [every[table] for every in self.trials]
         return {
             "members": [*(one[0].group for one in firsts), *(one.members for one in tests)],
             "others": [*(one[1].group for one in firsts), *(one.others for one in tests if one.others is not None)],

@@ -244,7 +244,7 @@ def limit_verdict(result: RiskResult, max_excess: float) -> LimitVerdict:
     family = side.family
     reasons = [HALF_SIZE_BOUNDS] if side is not result else []
     if len(result.about.synthetic) > 1 or result.together is not None:
-        reasons.append("The bounds are of the first of several releases: the others, and all of them together, have none.")
+        reasons.append("The bounds are of each of several releases: all of them together have none.")
     if result.about.sample is not None and not result.about.sample.whole:
         reasons.append(SAMPLE_BOUNDS)
     findings: list[Attack | MemorisationFinding] = [*side.attacks, *side.memorisation_tests]
