@@ -101,11 +101,52 @@ def blocks_of(markdown: str) -> list[tuple[str, str]]:
     return re.findall(r"^```(\w+)\n(.*?)^```$", markdown, flags=re.MULTILINE | re.DOTALL)
 
 
+NOT_RUN = {
+    "chaffinch frontier examples/data/adult_test.parquet": "it takes minutes; tests/cli/test_frontier.py runs a small one",
+    "chaffinch frontier adult.parquet": "it takes ten minutes, on a table of the reader's",
+    "chaffinch frontier DATA": "a form, not a command",
+    "chaffinch check session": "the session and the table are the reader's",
+    "chaffinch check mended.toml --data people.csv": "the table is the reader's",
+    "chaffinch check mended.toml ...": "a form, not a command",
+    "chaffinch check acro_outputs": "a form, not a command",
+    "chaffinch open": "it serves a page until it is stopped; tests/web opens it",
+    "chaffinch evolve published.toml -o teaching.parquet": "it shows the answer to outputs that contradict each other",
+    "chaffinch schema stays.csv": "the table is the reader's",
+    "chaffinch synth --engine spark": "it needs a cluster",
+    "chaffinch utility --engine spark": "it needs a cluster",
+    "chaffinch risk --engine spark": "it needs a cluster",
+    "chaffinch release --engine spark": "it needs a cluster",
+}
+"""Indented commands that are not run, by how they begin, and why; `tests/test_site.py` parses them all the same, but for forms."""
+
+
+def indented_commands(markdown: str) -> list[tuple[int, str]]:
+    """Return the indented commands of a document, and where they stand: lines that end in a backslash go on, what follows a dollar sign is a command."""
+    plain = re.sub(r"^```.*?^```$", lambda block: re.sub(r"[^\n]", " ", block[0]), markdown, flags=re.MULTILINE | re.DOTALL)
+    found = re.finditer(r"^    (?:\$ )?((?:chaffinch|sed) (?:[^\n]*\\\n)*[^\n]*)$", plain, flags=re.MULTILINE)
+    return [(one.start(), re.sub(r"\\\n\s*", "", one[1]).strip()) for one in found]
+
+
+def test_indented_commands_are_found_and_those_in_fences_are_not() -> None:
+    text = "Say:\n\n    chaffinch a b \\\n        --c\n\n```sh\n    chaffinch no\n```\n\n    $ chaffinch d\n    its answer\n"
+    assert [command for _, command in indented_commands(text)] == ["chaffinch a b --c", "chaffinch d"]
+
+
 def as_script(markdown: str) -> tuple[str, list[str | None]]:
-    """Return the Python and the commands of a document as one script, and the output shown after each."""
-    script: list[str] = ["import subprocess, sys"]
+    """Return the Python and the commands of a document as one script, and the output shown after each fenced block. Indented commands may end with 1, and show nothing."""
+    script: list[str] = [
+        "import subprocess, sys",
+        "def indented(command):",
+        "    words = command.replace('chaffinch ', sys.executable + ' -m chaffinch ', 1)",
+        "    done = subprocess.run(words, shell=True, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)",
+        "    assert done.returncode in (0, 1), (command, done.stderr)",
+    ]
     shown: list[str | None] = []
-    for (language, text), (after, output) in pairwise([*blocks_of(markdown), ("", "")]):
+    indented = [(place, command) for place, command in indented_commands(markdown) if not any(command.startswith(start) for start in NOT_RUN)]
+    places = [one.start() for one in re.finditer(r"^```(\w+)\n(.*?)^```$", markdown, flags=re.MULTILINE | re.DOTALL)]
+    for start, ((language, text), (after, output)) in zip([*places], pairwise([*blocks_of(markdown), ("", "")]), strict=True):
+        while indented and indented[0][0] < start:
+            script.append(f"indented({indented.pop(0)[1]!r})")
         commands = [shlex.split(line) for line in text.splitlines() if line.startswith("chaffinch ")]
         if language == "python":
             script.append(text)
@@ -118,6 +159,7 @@ def as_script(markdown: str) -> tuple[str, list[str | None]]:
             continue
         script.append(f"print({SEPARATOR!r}, flush=True)")
         shown.append(output if after == "text" else None)
+    script += [f"indented({command!r})" for _, command in indented]
     return "\n".join(script), shown
 
 
@@ -128,7 +170,14 @@ def rights(text: str) -> str:
 
 def documents_with_code() -> list[str]:
     pages = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
-    return [page.relative_to(ROOT).as_posix() for page in pages if as_script(page.read_text("utf-8"))[1]]
+    return [page.relative_to(ROOT).as_posix() for page in pages if as_script(page.read_text("utf-8"))[1] or indented_commands(page.read_text("utf-8"))]
+
+
+def test_every_command_that_is_not_run_stands_in_some_document() -> None:
+    commands = [command for page in documents_with_code() for _, command in indented_commands(text_of(page))]
+    for start, reason in NOT_RUN.items():
+        assert reason
+        assert any(command.startswith(start) for command in commands), start
 
 
 @pytest.mark.parametrize("document", documents_with_code())

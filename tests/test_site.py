@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import importlib.util
 import re
+import shlex
 import unicodedata
 from collections.abc import Iterator
 from pathlib import Path
@@ -224,3 +225,49 @@ def test_pages_do_not_scroll_sideways_on_a_telephone(browser: Browser, page: str
     browser.look(SITE / f"{page}.html", width=390, unfold=False)
     assert browser.ask("document.documentElement.scrollWidth - document.documentElement.clientWidth") <= 0
     assert {address.split(":")[0] for address in browser.requests} <= {"file", "data", "blob", "about"}
+
+
+# (e) Commands that pages show exist, with their options: also those that are not run.
+
+
+def commands_of(markdown: str) -> list[str]:
+    """Return the commands in fenced and indented blocks, those that are forms (`...`, `[--option]`, names in capitals) left out."""
+    from .test_documents import blocks_of, indented_commands
+
+    fenced = [line for language, text in blocks_of(markdown) if language == "sh" for line in re.sub(r"\\\n\s*", "", text).splitlines() if line.startswith("chaffinch ")]
+    every = [*fenced, *(command for _, command in indented_commands(markdown) if command.startswith("chaffinch "))]
+    return [command for command in every if "..." not in command and "[--" not in command]
+
+
+def parse(command: str) -> None:
+    """Raise unless the command line knows a command and its options; nothing is run or read."""
+    import typer
+
+    from chaffinch.cli.app import app
+
+    words = shlex.split(command, comments=True)[1:]
+    group = typer.main.get_command(app)
+    while hasattr(group, "commands") and words and not words[0].startswith("-"):
+        assert words[0] in group.commands, f"no such command: {command}"
+        group = group.commands[words.pop(0)]
+    if "--config" not in words and not hasattr(group, "commands"):
+        group.make_context("chaffinch", words)
+
+
+@pytest.mark.parametrize("fault", ["chaffinch synthesise a.csv", "chaffinch synth a.csv -o b.csv --variant dpart", "chaffinch synth -o b.csv", "chaffinch tree trim m.skops"])
+def test_a_planted_command_that_does_not_exist_is_found(fault: str) -> None:
+    with pytest.raises(Exception, match=r"[Nn]o such|Missing|variant"):
+        parse(fault)
+
+
+def test_commands_that_pages_show_can_be_typed() -> None:
+    pages = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
+    commands = [(page, command) for page in pages for command in commands_of(page.read_text("utf-8"))]
+    assert len(commands) > 80
+    faults = []
+    for page, command in commands:
+        try:
+            parse(command)
+        except Exception as error:
+            faults.append(f"{page.name}: {command}: {error}")
+    assert faults == []

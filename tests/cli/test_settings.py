@@ -44,3 +44,13 @@ def test_options_that_contradict_each_other():
         Choice(cf.Independent(), None, ("a",)).check_counts(3, 1)
     with pytest.raises(InputError, match="--ledger adds up"):
         Choice(cf.Independent(), None, ()).synthesis(reading_of(), Path("o.csv"), ledger=Path("l.json"))
+
+
+def test_a_variant_is_named_after_its_method_and_no_option_that_does_not_exist(run_here, data, tmp_path):
+    schema = data / "cmc_declared.toml"
+    words = ["synth", data / "cmc.csv", "-o", tmp_path / "o.csv", "--epsilon", 1, "--schema", schema]
+    done = run_here(*words, "--method", "privbayes:variant=dpart")
+    assert done.code == 2
+    assert "A variant stands after the method's name: --method privbayes:dpart." in done.err
+    assert "--variant" not in done.err
+    assert run_here(*words, "--method", "privbayes:dpart").code == 0

@@ -185,7 +185,9 @@ def _own_settings(kind: type[Settings], method: str, words: str) -> dict[str, An
     from ..synth.spec import pairs_of, settings_of
 
     pairs = pairs_of(words, method)
-    for key, _ in pairs:
+    for key, value in pairs:
+        if key == "variant":
+            raise InputError(f"A variant stands after the method's name: --method {kind.name}:{value}.")
         if key in MethodOptions.__dataclass_fields__:
             raise InputError(f"Setting '{key}' has an option of its own: give --{key.replace('_', '-')}.")
     return settings_of(kind, pairs, method)
