@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable
 
 from .errors import UnknownNameError, listed, plural, suggestion
 
-__all__ = ["HIDDEN", "THRESHOLD", "masked_count", "unknown_level", "without_levels"]
+__all__ = ["HIDDEN", "THRESHOLD", "is_small", "masked_count", "masked_share", "unknown_level", "without_levels"]
 
 THRESHOLD = 10
 """Records that must share a value or a cell before it may show, unless a setting says otherwise."""
@@ -38,6 +38,28 @@ def masked_count(count: int | float, threshold: int = THRESHOLD, *, times: int =
         return total
     rounded = int(round(count / threshold) * threshold)
     return rounded if total is None else min(rounded, total // threshold * threshold)
+
+
+def is_small(count: int | float, threshold: int = THRESHOLD, *, times: int = 1) -> bool:
+    """Return whether a count does not leave: above 0 and below the threshold, also where it is an expected number of people.
+
+    Examples
+    --------
+    >>> is_small(0), is_small(0.4), is_small(9), is_small(10), is_small(27, times=3)
+    (False, True, True, False, True)
+    """
+    return 1e-9 < count < threshold * times - 1e-9
+
+
+def masked_share(share: float, total: int | float, threshold: int = THRESHOLD) -> float | str:
+    """Return a share for showing: as it is, or as a bound in words where the count that it is made of is small, for their product is that count.
+
+    Examples
+    --------
+    >>> masked_share(0.0, 800), masked_share(0.00125, 800), masked_share(0.25, 800)
+    (0.0, '<0.0125', 0.25)
+    """
+    return f"<{min(threshold / total, 1.0):.4g}" if is_small(share * total, threshold) else share
 
 
 def unknown_level(

@@ -89,8 +89,9 @@ def _facts(account: SynthesisAccount) -> Iterator[tuple[str, str]]:
     yield "Sensitive columns", ", ".join(shown(name) for name in model.sensitive)
     yield "Columns kept as they are", ", ".join(shown(name) for name in model.kept)
     yield SEED, "" if account.seed is None else str(account.seed)
-    if isinstance(equal, float):
-        yield EQUAL_ROWS, f"{percent(equal)}, codes compared. By itself this is no measure of risk."
+    if isinstance(equal, float | str):
+        share = percent(equal) if isinstance(equal, float) else f"fewer than {percent(float(equal.removeprefix('<')))}"
+        yield EQUAL_ROWS, f"{share}, codes compared. By itself this is no measure of risk."
 
 
 # After the figures.

@@ -51,7 +51,7 @@ class AccountNote:
 class SynthesisAccount:
     """What was made, of what, how, and, without a promise, how long it took.
 
-    `network` is what the model writes of itself, and `model` what of it is read. `rows_equal_to_an_original` is the share of such rows,
+    `network` is what the model writes of itself, and `model` what of it is read. `rows_equal_to_an_original` is the share of such rows, a bound in words where they are few,
     one for each copy where there are several; None with a promise, which does not cover it. `settings`: what the synthesiser was told, by dotted names, and
     how the original was read. `rows_looked_up`: how many drawn rows it is of,
     where the original has so many rows that a fixed slice of all possible rows stands for them; None: of all.
@@ -63,7 +63,7 @@ class SynthesisAccount:
     network: Mapping[str, Any] = field(default_factory=dict)
     notes: tuple[AccountNote, ...] = ()
     copies: int = 1
-    rows_equal_to_an_original: float | tuple[float, ...] | None = None
+    rows_equal_to_an_original: float | str | tuple[float | str, ...] | None = None
     rows_looked_up: int | None = None
     settings: Mapping[str, Any] = field(default_factory=dict)
     run: Mapping[str, Any] = field(default_factory=dict, compare=False)

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from .._base.html import html_table
-from .._base.masking import masked_count
+from .._base.masking import is_small, masked_count
 from .._base.plain import to_plain
 from .._base.progress import Progress, silent
 from .._base.seeds import Seed, seed_sequence
@@ -165,7 +165,7 @@ def learning(
     return Learning(
         value=float(np.mean(lost)),
         interval=mean_interval(lost),
-        rows=tuple(_row(key, fits) for key, fits in scored.items()),
+        rows=tuple(_row(key, fits, trials.rarer, settings.threshold) for key, fits in scored.items()),
         confusion=_confusions(trials, scored) if trials.classes else (),
         marginals=float(np.mean(_differences(scored, list(estimators), "marginals"))) if settings.marginals else None,
         notes=tuple(_notes(trials, scored, whole)),
@@ -232,6 +232,8 @@ def _notes(trials: LearningTrials, scored: Scored, whole: Sequence[Table]) -> It
     if trials.rarer is not None:
         (level,) = shown_levels(trials.label, tables[0], [trials.rarer], settings.threshold)
         yield f"Precision, recall, F2 and AUC are of the rarer class, {level}."
+        if any(_hidden_rates(fits, trials.rarer, settings.threshold) for fits in scored.values()):
+            yield f"Rates that are made of fewer than {settings.threshold} records a fit are left out."
     elif trials.classes:
         yield "Precision, recall and F2 are means over the classes of the test records."
     if settings.svm_rows is not None and any(is_svm(model) for model in trials.models.values()):
@@ -244,8 +246,11 @@ def _notes(trials: LearningTrials, scored: Scored, whole: Sequence[Table]) -> It
         yield f"Confusion matrices of more than {MOST_LEVELS} levels are not shown."
 
 
-def _row(key: tuple[str, str], fits: Sequence[FitScores]) -> LearningRow:
-    """Return the means of a model's scores, what is None left out, and the standard deviation of its main score."""
+def _row(key: tuple[str, str], fits: Sequence[FitScores], rarer: int | None, threshold: int) -> LearningRow:
+    """Return the means of a model's scores, what is None left out, and the standard deviation of its main score.
+
+    A rate of the rarer class that is made of few records, as the confusion matrix masks them, is left out: times the class it is their number.
+    """
 
     def mean(field: str) -> float | None:
         known = [value for fit in fits if (value := getattr(fit, field)) is not None]
@@ -253,8 +258,21 @@ def _row(key: tuple[str, str], fits: Sequence[FitScores]) -> LearningRow:
 
     scores = [fit.score for fit in fits]
     sd = float(np.std(scores, ddof=1)) if len(scores) > 1 else None
-    rates = (mean(field) for field in ("precision", "recall", "f2", "auc", "rmse"))
+    hidden = _hidden_rates(fits, rarer, threshold)
+    rates = (None if field in hidden else mean(field) for field in ("precision", "recall", "f2", "auc", "rmse"))
     return LearningRow(*key, float(np.mean(scores)), sd, *rates)
+
+
+def _hidden_rates(fits: Sequence[FitScores], rarer: int | None, threshold: int) -> set[str]:
+    """Return the rates of the rarer class that few records make: right ones, or those that are missed or wrongly named so."""
+    if rarer is None:
+        return set()
+    counts = np.sum([fit.counts for fit in fits if fit.counts is not None], axis=0)
+    right = counts[rarer, rarer]
+    missed, wrong = counts[rarer].sum() - right, counts[:, rarer].sum() - right
+    few, missed_few, wrong_few = (is_small(int(count), threshold, times=len(fits)) for count in (right, missed, wrong))
+    rates = {"recall": few or missed_few, "precision": few or wrong_few, "f2": few or missed_few or wrong_few}
+    return {name for name, hides in rates.items() if hides}
 
 
 def _measure(run: UtilityRun, side: str) -> Learning:

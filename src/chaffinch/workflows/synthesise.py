@@ -19,7 +19,7 @@ import numpy as np
 
 from .._base.allocator import give_memory_back, giving_back
 from .._base.errors import BudgetError, InputError, LedgerError, PersonalDataWarning
-from .._base.masking import THRESHOLD
+from .._base.masking import THRESHOLD, masked_share
 from .._base.seeds import seed_sequence
 from ..counts.coded import CodedScan
 from ..counts.stream import StreamCounter
@@ -188,7 +188,7 @@ class Synthesis:
     run: RunOptions
     measured: bool = False
     seconds: dict[str, float] = field(default_factory=dict)
-    shares: list[float] = field(default_factory=list)
+    shares: list[float | str] = field(default_factory=list)
     rows: int = 0
     looked_up: int | None = None
     choice: EngineChoice = field(default_factory=lambda: EngineChoice("memory"))
@@ -340,7 +340,7 @@ class Synthesis:
                     if i < hold:
                         batches.append(batch)
             if keyed is not None:
-                self.shares.append(equal / max(compared, 1))
+                self.shares.append(masked_share(equal / max(compared, 1), compared, self.settings.reading.threshold))
                 self.looked_up = None if keyed.all_rows else compared + (self.looked_up or 0)
             if batches:
                 tables.append(as_written(joined(batches)))

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ..._base.masking import masked_count
+from ..._base.masking import is_small, masked_count
 from ...stats.sampled import Records
 from .attacker import Attacker, attacker_of
 from .guess import By
@@ -83,14 +83,16 @@ class Attack:
         """The attacker's title, with the convention where there is one."""
         return self.attacker.title + (f" ({self.convention})" if self.convention else "")
 
-    def masked(self, threshold: int) -> Attack:
-        """Return the attack as it may leave: counts masked, and no value about fewer than `threshold` people."""
+    def masked(self, threshold: int, n_holdout: int = 0) -> Attack:
+        """Return the attack as it may leave: counts masked, and no value about fewer than `threshold` people, of the data or of the `n_holdout` of the holdout.
+
+        A value is a share of people, or their mean chance: times their number it is how many are found, or are to be expected.
+        """
         n_records, n_matched = int(self.n_records or 0), self.n_matched
-        people = None
-        if self.attacker.people == "matched" and n_matched is not None:
-            people = int(n_matched)
-        elif self.attacker.people == "right" and self.value is not None:
-            people = round(self.value * n_records)
+        of_matched = self.attacker.people == "matched" and n_matched is not None
+        matched = int(n_matched or 0) if of_matched else n_records
+        behind = (matched if of_matched else 0, (self.value or 0.0) * matched)
+        others = (self.holdout or 0.0) * n_holdout * (matched / n_records if n_records else 1.0)
         shown = replace(
             self,
             n_records=masked_count(n_records, threshold),
@@ -100,7 +102,10 @@ class Attack:
         if self.n_compared is not None and 0 < int(self.n_compared) < threshold:
             few = f"Fewer than {threshold} people of the sample count, so what is compared does not leave."
             shown = replace(shown, interval=None, excess=None, excess_interval=None, p_value=None, upper_bound=None, detectable=None, reason=self.reason or few)
-        if people is None or not 0 < people < threshold:
+        if not any(is_small(count, threshold) for count in behind):
+            if is_small(others, threshold):
+                few = f"Fewer than {threshold} people of the holdout count, so what is compared with them does not leave."
+                shown = replace(shown, holdout=None, excess=None, excess_interval=None, upper_bound=None, detectable=None, reason=self.reason or few)
             return shown
         # A ratio over a handful of people tells their number; the guess too, where it is about the same people.
         return replace(

@@ -367,7 +367,8 @@ def _comparison(data: AttackData, settings: RiskSettings) -> Iterator[str]:
 
 def without_small(result: RiskResult, threshold: int) -> RiskResult:
     """Return a result as it may leave: no value about fewer than `threshold` people, in attacks and in what they say together."""
-    attacks = tuple(attack.masked(threshold) for attack in result.attacks)
+    rows = None if result.about.holdout is None else result.about.holdout.rows
+    attacks = tuple(attack.masked(threshold, rows if isinstance(rows, int) else 0 if rows is None else threshold) for attack in result.attacks)
     pairs = enumerate(zip(result.attacks, attacks, strict=True))
     hidden = {i for i, (own, shown) in pairs if (own.value, own.excess) != (shown.value, shown.excess)}
     hidden |= {i for i, test in enumerate(result.memorisation_tests, start=len(attacks)) if test.excess is None}

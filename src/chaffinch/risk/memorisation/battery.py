@@ -120,10 +120,15 @@ def with_family(
     for number, (one, tables) in enumerate(zip(plain, every, strict=True), start=first):
         if family.adjusted:
             one = replace(one, p_family=family.adjusted[number], lower_bound=family.lower[number], upper_bound=family.upper[number])
-        sums = [[int(np.count_nonzero(group[0])) for group in (t.members, t.others) if group is not None] for t in tables]
+        sums = [[_people(group) for group in (t.members, t.others) if group is not None] for t in tables]
         members, others = (min((side[k] for side in sums if len(side) > k), default=0) for k in (0, 1))
         out.append(one.masked(threshold, members, others))
     return tuple(out)
+
+
+def _people(group: Group) -> float:
+    """Return the people that a share is made of: those who score, or as many as their scores add up to where that is less."""
+    return min(float(np.count_nonzero(group[0])), float(group[0].sum()))
 
 
 def _finding(

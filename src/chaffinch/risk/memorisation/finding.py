@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from ..._base.masking import masked_count
+from ..._base.masking import is_small, masked_count
 from ..._base.words import between, number, percent, shown, signed
 from .protocol import Direction, MemorisationTest, memorisation_test_of
 
@@ -62,7 +62,7 @@ class MemorisationFinding:
     def masked(self, threshold: int, members: float, others: float) -> MemorisationFinding:
         """Return the finding as it may leave: `members` and `others` are numbers of people behind the two shares, small ones hide them."""
         out = replace(self, n_people=masked_count(int(self.n_people or 0), threshold))
-        few_members, few_others = 0 < members < threshold, 0 < others < threshold
+        few_members, few_others = is_small(members, threshold), is_small(others, threshold)
         if not self.about.share or not (few_members or few_others):
             return out
         reason = f"It is about fewer than {threshold} people, so its value does not leave; whether it is more than chance does."
