@@ -202,7 +202,7 @@ def command(runs: int = 3) -> list[Row]:
             for _ in range(runs + 1):
                 began = time.perf_counter()
                 subprocess.run(
-                    [sys.executable, "-m", "chaffinch", "evolve", *words, "--seed", "1", "--quiet"], check=True
+                    [sys.executable, "-m", "chaffinch", "evolve", *words, "--seed", "1", "--quiet", "--overwrite"], check=True
                 )
                 times.append(time.perf_counter() - began)
         rows.append([f"examples/outputs/{name}.toml", f"{min(times[1:]):.1f}"])

@@ -70,7 +70,7 @@ def journey(grows: str, size: int, engine: str) -> list[str]:
     path = Path(write_rows(size)) if grows == "rows" else write_columns(ROWS, size)
     shape = (size, 15) if grows == "rows" else (ROWS, size)
     account, output = SCRATCH / "journey.json", SCRATCH / "journey_out.parquet"
-    arguments = ["synth", str(path), "-o", str(output), "--seed", "1", "--json", str(account), "--quiet", "--engine", engine]
+    arguments = ["synth", str(path), "-o", str(output), "--seed", "1", "--json", str(account), "--quiet", "--overwrite", "--engine", engine]
     cpu, wall, peak = measured(arguments)
     seconds = json.loads(account.read_text())["run"]["seconds"]
     output.unlink()

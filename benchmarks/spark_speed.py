@@ -134,7 +134,7 @@ def main() -> None:
             model, row = measured("fit from code files, 2 parents", "Spark", n_rows, lambda: chaffinch.BayesNet(parents=2).fit(counter, seed=7))
             rows.append(row)
         many = 4 * n_rows
-        rows.append(measured("draw and write", "Spark, workers write", many, lambda: cs.write(model, folder / "drawn", many, seed=8))[1])
+        rows.append(measured("draw and write", "Spark, workers write", many, lambda: cs.write(model, folder / "drawn", many, seed=8, overwrite=True))[1])
 
         def write_alone() -> None:
             writer = None

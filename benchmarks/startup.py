@@ -91,7 +91,7 @@ def modules_of(words: list[str], cache: Path) -> set[str]:
 
 def measured(name: str, cache: Path) -> list[object]:
     """Return the row of a command."""
-    words = [str(word) for word in COMMANDS[name]]
+    words = [str(word) for word in COMMANDS[name]] + ([] if name == "open" else ["--overwrite"])
     whole = [sys.executable, "-m", "chaffinch", *words]
     serves = name == "open"
     with tempfile.TemporaryDirectory() as empty:

@@ -57,7 +57,7 @@ def _parts(n_rows: int, most: int = 1_000_000) -> list[int]:
 def run(*arguments: object) -> tuple[float, float, float]:
     """Return the seconds and the CPU seconds that a command took, and its peak of memory in GiB."""
     start = time.perf_counter()
-    process = subprocess.Popen([*COMMAND, *map(str, arguments)], stderr=subprocess.DEVNULL)
+    process = subprocess.Popen([*COMMAND, *map(str, arguments), "--overwrite"], stderr=subprocess.DEVNULL)
     _, status, usage = os.wait4(process.pid, 0)
     if status:
         raise SystemExit(f"chaffinch {arguments[0]} failed")

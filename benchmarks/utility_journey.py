@@ -25,7 +25,7 @@ def main() -> None:
     )
     pq.write_table(adult("train", "test"), original)
     command = [sys.executable, "-m", "chaffinch"]
-    subprocess.run([*command, "synth", original, "-o", synthetic, "--seed", "1", "--quiet"], check=True)
+    subprocess.run([*command, "synth", original, "-o", synthetic, "--seed", "1", "--quiet", "--overwrite"], check=True)
     options = [
         "--label",
         "income",
@@ -39,7 +39,7 @@ def main() -> None:
         "--quiet",
     ]
     start = time.perf_counter()
-    subprocess.run([*command, "utility", original, synthetic, *options, "--json", told], check=True)
+    subprocess.run([*command, "utility", original, synthetic, *options, "--json", told, "--overwrite"], check=True)
     whole = time.perf_counter() - start
     study = json.loads(told.read_text())
     rows: list[list[object]] = [["utility, whole command", f"{whole:.1f}"]]
