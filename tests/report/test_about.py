@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from chaffinch.report.about import closing_sections, header, synthesis_section
 from chaffinch.report.page import render, report_of
 from chaffinch.report.sentences import UTILITY_ALONE, UTILITY_BESIDE
@@ -28,3 +30,10 @@ def test_how_a_table_was_made_is_told_where_it_is_known(study_of):
     assert section.blocks[0].rows == (
         ("Method", "bayesnet"), ("Most parents of a column", "2"), ("Columns, edges", "2, 1"), ("Seed", "3"),
     )  # fmt: skip
+
+
+@pytest.mark.parametrize(("share", "words"), [("<0.0125", "fewer than 1.25\xa0%"), (0.25, "25\xa0%"), (0.0, "0\xa0%")])
+def test_few_rows_that_equal_an_original_are_a_bound(study_of, share, words):
+    made = {"network": {"method": "bayesnet"}, "rows_equal_to_an_original": share}
+    rows = dict(synthesis_section(report_of(study_of(3), title="t", synthesis=made).synthesis, None).blocks[0].rows)
+    assert rows["Rows equal to an original one"].startswith(f"{words}, codes compared")

@@ -90,7 +90,7 @@ def _facts(account: SynthesisAccount) -> Iterator[tuple[str, str]]:
     yield "Columns kept as they are", ", ".join(shown(name) for name in model.kept)
     yield SEED, "" if account.seed is None else str(account.seed)
     if isinstance(equal, float | str):
-        share = percent(equal) if isinstance(equal, float) else f"fewer than {percent(float(equal.removeprefix('<')))}"
+        share = percent(equal) if isinstance(equal, float) else f"fewer than {100 * float(equal.removeprefix('<')):.3g}\xa0%"
         yield EQUAL_ROWS, f"{share}, codes compared. By itself this is no measure of risk."
 
 
