@@ -37,3 +37,9 @@ def test_few_rows_that_equal_an_original_are_a_bound(study_of, share, words):
     made = {"network": {"method": "bayesnet"}, "rows_equal_to_an_original": share}
     rows = dict(synthesis_section(report_of(study_of(3), title="t", synthesis=made).synthesis, None).blocks[0].rows)
     assert rows["Rows equal to an original one"].startswith(f"{words}, codes compared")
+
+
+def test_a_bound_that_is_none_is_not_told(study_of):
+    made = {"network": {"method": "bayesnet"}, "rows_equal_to_an_original": "<<script>"}
+    rows = dict(synthesis_section(report_of(study_of(3), title="t", synthesis=made).synthesis, None).blocks[0].rows)
+    assert "Rows equal to an original one" not in rows

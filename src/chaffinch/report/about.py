@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shlex
 from collections.abc import Iterator
 from typing import Any
@@ -89,9 +90,13 @@ def _facts(account: SynthesisAccount) -> Iterator[tuple[str, str]]:
     yield "Sensitive columns", ", ".join(shown(name) for name in model.sensitive)
     yield "Columns kept as they are", ", ".join(shown(name) for name in model.kept)
     yield SEED, "" if account.seed is None else str(account.seed)
-    if isinstance(equal, float | str):
+    if isinstance(equal, float) or (isinstance(equal, str) and _BOUND.fullmatch(equal)):
         share = percent(equal) if isinstance(equal, float) else f"fewer than {100 * float(equal.removeprefix('<')):.3g}\xa0%"
         yield EQUAL_ROWS, f"{share}, codes compared. By itself this is no measure of risk."
+
+
+_BOUND = re.compile(r"<[0-9](\.[0-9]{1,12})?(e-[0-9]{1,3})?")
+"""A share that is told by a bound, as `masked_share` writes it; reports from strangers may hold anything."""
 
 
 # After the figures.
