@@ -64,7 +64,7 @@ def test_a_limit_that_nothing_keeps_names_the_nearest(data: Path, tmp_path: Path
     out = tmp_path / "out"
     done = run(data / "diabetes.csv", "-o", out, "--keys", "age,pregnancies", "--sensitive", "bmi", "--attackers", "gcap", "--seed", 3, "--evaluations", 1, "--max-excess", 0)
     assert done.returncode == 2
-    assert "None of 1 settings is within an excess of at most 0, with room for doubt. Nearest: trees, with an excess of 0.0" in done.stderr
+    assert "None of 1 setting is within an excess of at most 0, with room for doubt. Nearest: trees, with an excess of 0.0" in done.stderr
     assert (out / "confidential" / "evaluations.json").exists()
     assert not (out / "to-release").exists()
 

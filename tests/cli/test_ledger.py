@@ -342,7 +342,7 @@ def test_preview_project_ledger_and_account_are_one(run, work, method, domain):
     (entry,) = json.loads((work / "l.json").read_text())["releases"]
     plan = json.loads((work / "plan.json").read_text())
     names = sorted(set(entry) - {"label", "when", "test_only"})
-    assert names == ["accounting", "delta", "epsilon", "neighbours", "reserved_delta", "rows_per_person"]
+    assert names == ["accounting", "by_person", "delta", "epsilon", "neighbours", "reserved_delta", "rows_per_person"]
     for name in names:
         assert entry[name] == account[name] == plan[name]
     found = [charge["what"] for charge in account["charges"] if charge["why"] == "discover = true"]

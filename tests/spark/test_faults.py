@@ -132,7 +132,7 @@ from tests.spark.conftest import LocalSession
 
 collected = files.collected
 files.collected = lambda frame: (collected(frame), print("written", flush=True), time.sleep(60))[0]
-write(chaffinch.load(sys.argv[1]), sys.argv[2], 150_000, seed=8, session=LocalSession(), partitions=2)
+write(chaffinch.load(sys.argv[1]), sys.argv[2], 150_000, seed=8, session=LocalSession(), partitions=2, overwrite=True)
 '''
 
 
@@ -148,7 +148,7 @@ def test_a_driver_killed_while_workers_write_leaves_the_old_folder(data, tmp_pat
         assert driver.stdout.readline() == "written\n"
         driver.send_signal(signal.SIGKILL)
     assert {path.name: path.read_bytes() for path in out.iterdir()} == before
-    write(model, out, 9, seed=1, session=LocalSession())
+    write(model, out, 9, seed=1, session=LocalSession(), overwrite=True)
     assert pa.concat_tables([pq.read_table(path) for path in sorted(out.glob("*.parquet"))]).num_rows == 9
 
 
@@ -161,7 +161,7 @@ def test_a_driver_on_spark_that_is_killed_while_workers_write_leaves_the_old_fol
     write(model, out, 7, seed=1, session=spark)
     before = {path.name: path.read_bytes() for path in out.iterdir()}
     environment = {name: value for name, value in os.environ.items() if not name.startswith(("PYSPARK", "SPARK"))}
-    command = [sys.executable, "-m", "chaffinch", "sample", str(tmp_path / "m.chaffinch"), "-o", str(out), "-n", "2e7", "--engine", "spark", "--seed", "2"]
+    command = [sys.executable, "-m", "chaffinch", "sample", str(tmp_path / "m.chaffinch"), "-o", str(out), "-n", "2e7", "--engine", "spark", "--seed", "2", "--overwrite"]
     with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=environment) as driver:
         stop = time.monotonic() + 180
         while not list(tmp_path.glob(".out.*.part/rows-*")) and time.monotonic() < stop:
@@ -170,7 +170,7 @@ def test_a_driver_on_spark_that_is_killed_while_workers_write_leaves_the_old_fol
         driver.send_signal(signal.SIGKILL)
     assert list(tmp_path.glob(".out.*.part/rows-*"))  # it was writing
     assert {path.name: path.read_bytes() for path in out.iterdir()} == before
-    write(model, out, 9, seed=1, session=spark)
+    write(model, out, 9, seed=1, session=spark, overwrite=True)
     assert pa.concat_tables([pq.read_table(path) for path in sorted(out.glob("*.parquet"))]).num_rows == 9
 
 

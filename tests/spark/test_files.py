@@ -73,7 +73,7 @@ def test_files_of_tasks_that_were_run_twice_are_removed(model, want, tmp_path):
 def test_an_older_folder_is_replaced_whole(model, want, tmp_path):
     write(model, tmp_path / "out", 7, seed=1, session=LocalSession())
     assert rows_of(tmp_path / "out").num_rows == 7
-    write(model, tmp_path / "out", N_ROWS, seed=8, session=LocalSession())
+    write(model, tmp_path / "out", N_ROWS, seed=8, session=LocalSession(), overwrite=True)
     assert rows_of(tmp_path / "out").equals(want)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["out"]
 
@@ -90,7 +90,7 @@ def test_whatever_fails_the_old_folder_stays(model, tmp_path, monkeypatch, where
         monkeypatch.setattr(module.os, "rename", lambda a, b: rename(a, b) if not str(a).endswith(".part") else (_ for _ in ()).throw(OSError(28, "No space")))
         expected = pytest.raises(FileError, match=r"Cannot write into .*No space left on device")
     with expected:
-        write(model, tmp_path / "out", N_ROWS, seed=8, session=LocalSession(), partitions=3)
+        write(model, tmp_path / "out", N_ROWS, seed=8, session=LocalSession(), partitions=3, overwrite=True)
     assert {path.name: path.read_bytes() for path in (tmp_path / "out").iterdir()} == before
     assert sorted(path.name for path in tmp_path.iterdir()) == ["out"]
 

@@ -8,6 +8,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from chaffinch._base.safe_files import overwriting
 from chaffinch.errors import ClusterError, FileError
 from chaffinch.spark import places as module
 from chaffinch.spark.places import MANIFEST, check_free, is_address, local_path, read_frame, write_frame
@@ -103,10 +104,13 @@ def test_rows_at_an_address_replace_ours_and_nothing_else_and_a_failed_job_leave
     place = f"file:{tmp_path}/out"
     write_frame(spark, spark.range(5), place, 5)
     assert json.loads((tmp_path / "out" / MANIFEST).read_text())["rows"] == 5
-    write_frame(spark, spark.range(7), place, 7)
+    with pytest.raises(FileError, match="rows of an earlier run"):
+        write_frame(spark, spark.range(7), place, 7)
+    with overwriting():
+        write_frame(spark, spark.range(7), place, 7)
     assert spark.read.parquet(place).count() == 7
     bad = spark.range(3).selectExpr("assert_true(id < 2) as x", "id")
-    with pytest.raises(ClusterError):
+    with overwriting(), pytest.raises(ClusterError):
         write_frame(spark, bad, place, 3)
     assert spark.read.parquet(place).count() == 7
     assert [path.name for path in tmp_path.iterdir() if not path.name.endswith(".crc")] == ["out"]

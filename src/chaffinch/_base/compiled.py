@@ -16,7 +16,7 @@ from typing import Any
 
 __all__ = ["COMPILING", "CompiledFunction", "compiled", "told_of_compiling"]
 
-COMPILING = "Compiling for this computer, once after an installation: 10 to 15 seconds of CPU time more."
+COMPILING = "Compiling, once after an installation: 10 to 15 CPU seconds more."
 """What a person is told while the first run takes longer than those after it."""
 
 _LOCK = threading.RLock()

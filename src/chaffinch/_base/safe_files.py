@@ -20,7 +20,7 @@ from .errors import FileError
 from .held_folders import LOCK, held, held_file, holding, remove_files_left_behind, remove_left_behind
 
 __all__ = [
-    "check_folder", "check_free", "check_outputs", "check_writable", "filling", "kept_files", "may_overwrite", "overwriting", "read_small", "replacing", "write_text",
+    "check_folder", "check_free", "check_outputs", "check_writable", "files_in", "filling", "kept_files", "may_overwrite", "overwriting", "read_small", "replacing", "write_text",
 ]  # fmt: skip
 
 
@@ -207,6 +207,11 @@ def check_folder(
     return target
 
 
+def files_in(folder: Path) -> list[str]:
+    """Return the files in a folder and in those below it by their names within it, sorted, but for the lock of whoever writes them."""
+    return sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file() and path != folder / LOCK)
+
+
 @contextlib.contextmanager
 def filling(
     folder: str | os.PathLike[str], *, names: Sequence[str] = (), mark: str = "", overwrite: bool = False, paid: bool = False, resume: bool = False,
@@ -240,7 +245,7 @@ def filling(
             if not resume:
                 check_folder(target, names=names, mark=mark, overwrite=overwrite, paid=paid)  # as it is by now
             target.mkdir(exist_ok=True)
-            files = [place.relative_to(part) for place in sorted(part.rglob("*")) if place.is_file()]
+            files = files_in(part)
             if resume:
                 _merge(part, place, renewed)
             else:

@@ -146,7 +146,10 @@ def named_columns(entries: Sequence[Mapping[str, Any]], known: Sequence[str]) ->
                     # Q('a name') has the column as a word; other words are levels, and a name before a bracket is a function.
                     if (token.kind == "name" and not function) or (token.kind == "word" and called == "Q"):
                         words.add(token.value)
-                    called = token.value if function or (called and token.value == "(") else ""
+                    if function:
+                        called = token.value
+                    elif token.value != "(":
+                        called = ""
     return tuple(name for name in known if name in words)
 
 

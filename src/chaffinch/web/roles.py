@@ -120,7 +120,9 @@ def _not_kept(text: str, schema: Schema) -> str:
     except ChaffinchError:
         return ""
     roles = _roles(schema)
-    if left_out := sorted(name for name, decision in roles.decisions if decision != "keep" and name in names):
+    decisions = dict(roles.decisions)
+    is_left_out = {column.name: decisions.get(column.name, "drop" if column.role == "identifier" else "keep") != "keep" for column in schema}
+    if left_out := sorted(name for name in names if is_left_out.get(name)):
         many = len(left_out) > 1
         named = listed(f"'{name}'" for name in left_out)
         return f"column{'s' if many else ''} {named} {'are' if many else 'is'} left out"

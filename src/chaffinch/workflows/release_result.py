@@ -15,7 +15,7 @@ from typing import Any
 from .._base.errors import InputError
 from .._base.html import write_page
 from .._base.left_out import LeftOut
-from .._base.safe_files import filling, write_text
+from .._base.safe_files import files_in, filling, write_text
 from ..report.decision import Decision, decision_of
 from ..report.page import render
 from ..report.result import ReportResult
@@ -185,7 +185,7 @@ class ReleaseResult:
         for file in inside.rglob("*"):
             if file.is_file():
                 file.chmod(0o600)
-        return sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file())
+        return files_in(folder)
 
     def show(self) -> None:
         """Print what to decide by."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from ..._base.html import write_page
-from ..._base.safe_files import filling, write_text
+from ..._base.safe_files import files_in, filling, write_text
 from ..._base.words import number
 from ...report.candidate import CandidateSettings
 from ...report.frontier_result import FrontierChoice, FrontierResult, RiskFigure
@@ -75,7 +75,7 @@ def deliver(
         for empty in (part / TO_RELEASE, part / REFUSED):
             if empty.is_dir() and not any(empty.iterdir()):
                 empty.rmdir()
-        names = sorted(path.relative_to(part).as_posix() for path in part.rglob("*") if path.is_file())
+        names = files_in(part)
     return Delivery(result, release, tuple(names))
 
 

@@ -135,6 +135,6 @@ def test_bad_use_is_named():
 
 
 def test_two_rows_and_a_column_without_values():
-    for table in (pa.table({"a": ["x", "y"], "b": [1.5, 2.5]}), pa.table({"a": ["x", "y"] * 20, "b": pa.array([None] * 40, pa.float64())})):
+    for table in (chaffinch.read(pa.table({"a": ["x", "y"], "b": [1.5, 2.5]})), pa.table({"a": ["x", "y"] * 20, "b": pa.array([None] * 40, pa.float64())})):
         model = BayesNet(conditionals="trees").fit(table, seed=1)
         assert model.sample(5, seed=1).n_rows == 5
