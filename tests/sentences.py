@@ -1,7 +1,7 @@
 """The sentences with a figure that pages, terminal and browser print, found in the source: `python -m tests.sentences` writes the list anew.
 
 A sentence is a formatted string of two words or more with a figure in it: a value with a format of numbers, or one that a function of `_base.words` made
-words of; in templates a value between words. The list, `tests/sentences.csv`, has its place, its words with `{}` for each value, and the test that feeds it ugly cases.
+words of; in templates a value between words. The list, `tests/sentences.csv`, has its place, its words with `{}` for each value, and the test that feeds it ugly cases, or why it cannot have a bad figure.
 Lines and names of files may change freely: a sentence is known by its words.
 """
 
@@ -21,6 +21,8 @@ LIST = Path(__file__).with_name("sentences.csv")
 FOLDERS = ("report", "cli", "web")
 HERE = "tests/test_sentences.py"
 """The test that feeds most of them."""
+NOT_FED = "no bad figure: "
+"""How the reason begins that stands in place of a test."""
 FIGURES = frozenset(("number", "fixed", "signed", "percent", "between", "count_noun", "detectable_words", "masked_count", "len", "sum", "round", "way_between", "_count", "_few", "_share"))
 """Functions that make words of figures, or figures."""
 WORDS = re.compile(r"[A-Za-z]{2,}[^<>{}=]*[ ,;:][^<>{}=]*[A-Za-z]{2,}|[A-Za-z]{2,}[ :]|[ :][A-Za-z]{2,}")
@@ -93,9 +95,9 @@ def listed() -> dict[str, str]:
 
 def main() -> None:
     """Write the list: sentences that the ugly cases reach name their test, those that nothing feeds yet name none."""
-    from .test_sentences import reached_sentences
+    from .test_sentences import reached_sentences, said_sentences
 
-    tests, reached = listed() if LIST.exists() else {}, reached_sentences()
+    tests, reached = listed() if LIST.exists() else {}, reached_sentences() | said_sentences()
     others = {words: test for words, test in tests.items() if test != HERE}
     with LIST.open("w", encoding="utf-8", newline="") as handle:
         writer = csv.writer(handle, lineterminator="\n")

@@ -310,7 +310,7 @@ def test_without_keys_memorisation_tests_are_run_alone(folder, tmp_path):
     done = run("risk", folder / "half.csv", folder / "half.csv", *options, "--tests", "exact_row,dcr", "--json", told, "--verbose")
     assert done.returncode == 0, done.stderr
     assert "Exact row" in done.stdout
-    assert "All attacks and tests together" in " ".join(done.stdout.split())
+    assert "2 tests together: p = " in " ".join(done.stdout.split())
     result = json.loads(told.read_text())
     assert [test["test"] for test in result["memorisation_tests"]] == ["exact_row", "dcr"]
     assert result["memorisation_tests"][0]["value"] == 1.0

@@ -20,7 +20,7 @@ RESULT = RiskResult(about=RiskAbout(), attacks=(), family=Family(), together=JOI
 
 def test_the_page_says_what_further_releases_add() -> None:
     words = str(to_plain(list(joint_blocks(RESULT))))
-    for part in (JOINT.sentence, "a.csv, b.csv", "5,000 rows were drawn", "Exact row", "+0.020, masked", "+0.060", "somebody who looks for what differs"):
+    for part in (JOINT.sentence, "a.csv, b.csv", "as 5,000 rows drawn from it", "Exact row", "+0.020, masked", "+0.060", "somebody who looks for what differs"):
         assert part in words
 
 

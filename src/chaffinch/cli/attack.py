@@ -315,7 +315,7 @@ def _check_limit(option: str, limit: float | None, *, require_shown: bool) -> No
     if require_shown and limit is None:
         raise InputError(f"--require-shown needs a limit: name {option}.")
     if limit is not None and not 0 <= limit <= 1:
-        raise InputError(f"{option} must lie between 0 and 1. Got {limit:g}.")
+        raise InputError(f"{option} must lie between 0 and 1. Got {limit:.12g}.")
 
 
 def _policy(name: str, limit: float | None, interval: Sequence[float]) -> dict[str, Any]:
@@ -329,6 +329,12 @@ def _policy(name: str, limit: float | None, interval: Sequence[float]) -> dict[s
     return {name: limit, "state": str(state), "lower_bound": interval[0], "upper_bound": interval[1], "passed": passed}
 
 
+def _beside(end: float, limit: float) -> str:
+    """Return an end of an interval with three digits, or as many as leave it on its side of a limit."""
+    texts = [f"{end:.{digits}g}" for digits in range(3, 18)]
+    return next((text for text in texts if (float(text) > limit, float(text) < limit) == (end > limit, end < limit)), texts[-1])
+
+
 def _show_limit(what: str, interval: Sequence[float], limit: float | None, *, quiet: bool) -> LimitState | None:
     """Print what the interval says of the limit, as the first line, and return that; with --quiet on the error stream, unless it is shown to be kept."""
     if limit is None:
@@ -336,12 +342,13 @@ def _show_limit(what: str, interval: Sequence[float], limit: float | None, *, qu
     from ..stats.intervals import LimitState, limit_state
 
     state = limit_state(interval[0], interval[1], limit)
+    low, high = (_beside(end, limit) for end in interval)
     words = {
-        LimitState.EXCEEDS: f"EXCEEDS THE LIMIT: the {what} may be {limit:g} at most, and the 95 % interval is",
-        LimitState.SHOWN: f"SHOWN TO KEEP THE LIMIT: the {what} may be {limit:g} at most, and the 95 % interval is",
-        LimitState.UNDECIDED: f"UNDECIDED: that the {what} is {limit:g} at most is neither shown to hold nor shown to be exceeded. The 95 % interval is",
+        LimitState.EXCEEDS: f"EXCEEDS THE LIMIT: the {what} may be {limit:.12g} at most, and the 95 % interval is",
+        LimitState.SHOWN: f"SHOWN TO KEEP THE LIMIT: the {what} may be {limit:.12g} at most, and the 95 % interval is",
+        LimitState.UNDECIDED: f"UNDECIDED: that the {what} is {limit:.12g} at most is neither shown to hold nor shown to be exceeded. The 95 % interval is",
     }[state]
-    line = f"{words} {interval[0]:.3g} to {interval[1]:.3g}."
+    line = f"{words} {low} to {high}."
     if not quiet:
         show_lines(line)
     elif state is not LimitState.SHOWN:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from .._base.errors import listed
+from .._base.words import percent, signed
 from .options import HtmlOut, JsonOut, Quiet, SchemaIn, Threads, expanded, file_options, show_table
 
 if TYPE_CHECKING:
@@ -228,16 +229,17 @@ def mitigation_lines(plan: MitigationPlan) -> list[str]:
     lines = ["", f"Mitigation: {plan.sentence}"]
     for step in plan.steps:
         now = "not published" if step.dropped else f"rules {step.before}, then {step.after}"
-        lines.append(f"- '{step.output}': {', then '.join(step.words)} ({now}; lost: {step.loss.share:.1%}, {step.loss.words})")
+        lines.append(f"- '{step.output}': {', then '.join(step.words)} ({now}; lost: {percent(step.loss.share)}, {step.loss.words})")
     for one in plan.assessed:
-        risk = f"{one.risk:+.3f} ({_fixed(one.low)} to {_fixed(one.high)})" if isfinite(one.risk) else "not measured"
+        interval = f"{_fixed(one.low)} to {_fixed(one.high)}" if isfinite(one.low) and isfinite(one.high) else "no interval"
+        risk = f"{signed(one.risk)} ({interval})" if isfinite(one.risk) else "not measured"
         lines.append(f"- Marginal risk {risk}, {one.verdict}: {one.words}.")
     others = [one for one in plan.options if not one.taken]
     if others:
         lines.append("What else was tried and breaks no rule, least loss first:")
         for name in dict.fromkeys(one.output for one in others):
             mine = [one for one in others if one.output == name]
-            lines += [f"- '{name}': {one.words} (rules {one.status}; lost: {one.loss.share:.1%}, {one.loss.words})" for one in mine[:MOST_OPTIONS]]
+            lines += [f"- '{name}': {one.words} (rules {one.status}; lost: {percent(one.loss.share)}, {one.loss.words})" for one in mine[:MOST_OPTIONS]]
             if len(mine) > MOST_OPTIONS:
                 lines.append(f"- '{name}': {len(mine) - MOST_OPTIONS} more, on the page (--html) and in the JSON.")
     lines += [f"- Not mended: '{name}': {why}." for name, why in plan.not_mended.items()]

@@ -100,7 +100,7 @@ def say_work(work: Work, n_rows: int, n_columns: int, *, stream: bool = False, *
     parts = ", ".join(f"{name} {_time(seconds)}" for name, seconds in steps.items() if seconds >= 1.0)
     memory = "bounded memory" if stream else f"{0.3 + n_rows * n_columns * HELD / 2**30:.1f} GiB of memory"
     what = "The synthesis" if work.outputs else "Learning the model"
-    typer.echo(f"{what} will take about {_time(total)} ({parts}) and {memory}.", err=True)
+    typer.echo(f"{what} will take about {_time(total)}{f' ({parts})' if parts else ''} and {memory}.", err=True)
 
 
 def drawing_seconds(cells: int, outputs: Sequence[Path]) -> dict[str, float]:

@@ -9,6 +9,7 @@ import typer
 
 from .._base.errors import InputError, unknown_name
 from .._base.masking import THRESHOLD
+from .._base.words import count_noun
 from .options import (
     Attackers,
     Cache,
@@ -290,10 +291,10 @@ def family_line(result: RiskResult | CrossFit) -> str:
     family = result.family
     if family.p_value is None or family.lower_bound is None:
         return family.reason
-    what = "attacks and tests" if result.memorisation_tests else "attacks"
+    parts = [count_noun(len(some), noun) for some, noun in ((result.attacks, "attack"), (result.memorisation_tests, "test")) if some]
     upper = "" if family.upper_bound is None else f" and an upper bound of {family.upper_bound:.3g}"
     return (
-        f"All {what} together: p = {family.p_value:.3g} that members and others are alike; the largest excess has a simultaneous 95 % lower bound of "
+        f"{' and '.join(parts)} together: p = {family.p_value:.3g} for the hypothesis that members and others are alike; the largest excess has a simultaneous 95 % lower bound of "
         f"{family.lower_bound:.3g}{upper}."
     )
 
@@ -310,6 +311,6 @@ def show_attacks(result: RiskResult | CrossFit) -> None:
     rows = attack_rows(result.attacks)
     screen = show_table(HEAD, rows[:MOST]) if rows else console()
     if len(rows) > MOST:
-        screen.print(f"The {MOST} worst of {len(rows)} attacks; the others are in the JSON.")
+        screen.print(f"The {MOST} worst of {len(rows):,} attacks; the others are in the JSON.")
     if result.memorisation_tests:
         show_table(TESTS_HEAD, finding_rows(result.memorisation_tests))

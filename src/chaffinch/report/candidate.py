@@ -7,7 +7,7 @@ from dataclasses import dataclass, fields
 from typing import Any
 
 from .._base.errors import InputError, listed
-from .._base.words import shown
+from .._base.words import count_noun, shown
 from ..synth import BayesNet, FieldGroups, Independent, Settings
 
 __all__ = ["BINS", "LEAF", "RARE", "CandidateSettings"]
@@ -88,7 +88,7 @@ class CandidateSettings:
         else:
             yield "private network" if self.epsilon is not None else self.conditionals
         if self.parents is not None:
-            yield f"at most {self.parents} parent{'s' * (self.parents > 1)}"
+            yield f"at most {count_noun(self.parents, 'parent')}"
         if self.leaf != LEAF:
             yield f"leaves of {self.leaf}"
         if self.smoothing is not None:

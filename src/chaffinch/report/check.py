@@ -109,7 +109,7 @@ def _attack_facts(settings: ResolvedSettings) -> list[tuple[str, str]]:
             "Key sets",
             f"{settings.key_sets:,}, of {low} to {high} keys"
             if low != high
-            else f"{settings.key_sets:,}, of {low} keys",
+            else f"{settings.key_sets:,}, of {count_noun(low, 'key')}",
         ),
         ("Sensitive", ", ".join(shown(one, 40) for one in settings.sensitive)),
         ("Datasets", f"{settings.syntheses} for each fold"),

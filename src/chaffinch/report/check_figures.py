@@ -151,7 +151,7 @@ def cumulative(stages: Sequence[CumulativeStage], level: float) -> Figure | None
     names = "; ".join(f"{place}: {shown(stage.name, 40)}" for place, stage in enumerate(steps, 1))
     note = f"From left to right: {names}. Bars: {_percent(level)} interval. What an output adds depends on those before it."
     if len(stages) > len(steps):
-        note += f" {len(stages) - len(steps)} more steps are in the JSON."
+        note += f" The JSON has {count_noun(len(stages) - len(steps), 'more step', 'more steps')}."
     return Figure("cumulative-figure", caption, tuple(pictures), table, note)
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from .._base.errors import InputError, listed
-from .._base.words import count_noun, shown
+from .._base.words import count_noun, is_number, shown
 from ..risk.attribution.attack import Attack
 from ..risk.attribution.result import RiskResult
 from ..risk.attribution.verdict import excess_found
@@ -142,7 +142,8 @@ def _same(table: TableSummary | None) -> tuple[Any, ...]:
 def _told(table: TableSummary | None) -> str:
     if table is None or table == TableSummary():
         return "none"
-    return f"{shown(table.name or 'unnamed')} with about {count_noun(table.rows, 'row')}"
+    about = f"about {count_noun(table.rows, 'row')}" if is_number(table.rows) else count_noun(table.rows, "row") if table.rows else "rows that were not counted"
+    return f"{shown(table.name or 'unnamed')} with {about}"
 
 
 # Measures.

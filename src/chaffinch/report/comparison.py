@@ -281,7 +281,7 @@ def _tally(rows: Sequence[MeasureRow]) -> str:
     }  # fmt: skip
     counts = {word: sum(row.better == word for row in rows) for word in words}
     told = ", ".join(words[word].format(count) for word, count in counts.items() if count)
-    return f"Of {len(rows)} measures: {told or 'none'}."
+    return f"Of {count_noun(len(rows), 'measure')}: {told or 'none'}."
 
 
 def _attack(row: AttackRow) -> tuple[str, ...]:

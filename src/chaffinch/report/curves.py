@@ -12,7 +12,7 @@ from markupsafe import Markup
 
 from .._base.errors import InputError
 from .._base.svg import GREY, SERIES, Axis, cut, mark, picture, text
-from .._base.words import is_number, number, shown, width_of
+from .._base.words import count_noun, is_number, number, shown, width_of
 
 __all__ = ["Curve", "Point", "curves", "frame", "success_figure"]
 
@@ -176,9 +176,9 @@ def success_figure(
     if none and promised:
         extra.append(f'<path d="M{edge:.1f} {top:.1f}V{bottom:.1f}" stroke="{GREY}" stroke-width="1"/>')
     (guess,) = baselines
+    ways = [f"at {count_noun(len(known), 'value')} of epsilon"] * promised + ["without a promise"] * none
     desc = (
-        f"{len(names)} synthesisers at {len(known)} values of epsilon{' and without a promise' if none else ''}; "
-        f"a guess reaches {number(guess)}."
+        f"{count_noun(len(names), 'synthesiser')} {' and '.join(ways)}; a guess reaches {number(guess)}."
     )
     return curves(
         key, title, desc, lines, across=across, up=up, labels=("epsilon", "share of releases"), level=("a guess: |X| / |D|", guess),

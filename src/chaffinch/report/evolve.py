@@ -268,7 +268,7 @@ def _errors(copy: EvolvedCopy, steps: str, several: bool) -> tuple[Block, ...]:
     ]
     which = " (first copy)" if several else ""
     axes = "on a logarithmic axis" if steps == GENERATIONS else "both axes logarithmic"
-    desc = f"{len(drawn)} lines, from {number(high)} down to {number(0.0 if gone else low)}."
+    desc = f"{count_noun(len(drawn), 'line')}, from {number(high)} down to {number(0.0 if gone else low)}."
     picture = curves(
         "errors", f"Mean error by {steps}", desc, shapes, across=across, up=up, labels=(steps, "mean absolute error"), at=at,
     )  # fmt: skip
@@ -281,7 +281,7 @@ def _errors(copy: EvolvedCopy, steps: str, several: bool) -> tuple[Block, ...]:
     if gone:
         note += " A line that ends at the bottom arrived at 0."
     if len(drawn) < len(moving):
-        note += f" {len(moving) - len(drawn)} more outputs are not drawn."
+        note += f" Not drawn: {count_noun(len(moving) - len(drawn), 'more output', 'more outputs')}."
     return (Figure("errors-figure", f"Mean error by {steps}, {axes}{which}", (picture,), table, note=note),)
 
 
@@ -298,7 +298,7 @@ def _outside(copies: Sequence[EvolvedCopy], steps: str) -> Figure:
         for name, copy in zip(names, drawn, strict=True)
     ]
     ends = [copy.trace[-1].outside for copy in drawn]
-    desc = f"{len(drawn)} lines, from {most:,} down to {max(ends):,}."
+    desc = f"{count_noun(len(drawn), 'line')}, from {most:,} down to {max(ends):,}."
     picture = curves(
         "outside", f"Numbers not yet as published, by {steps}", desc, shapes, across=across, up=up, labels=(steps, "numbers that are off"), at=at,
     )  # fmt: skip
@@ -309,7 +309,7 @@ def _outside(copies: Sequence[EvolvedCopy], steps: str) -> Figure:
     )  # fmt: skip
     note = "As the engine counts them: a quantile is two numbers, records below it and up to it."
     if len(copies) > len(drawn):
-        note += f" {len(copies) - len(drawn)} more copies are not drawn."
+        note += f" Not drawn: {count_noun(len(copies) - len(drawn), 'more copy', 'more copies')}."
     return Figure("outside-figure", f"Published numbers that are still off, by {steps}", (picture,), table, note=note)
 
 

@@ -36,7 +36,7 @@ def frontier_page(result: FrontierResult) -> str:
         *_why_section(result),
         *(_curve_section(curve, place) for place, curve in enumerate(result.curves)),
         Section("front-table", "Settings on the front", (_front_table(result), Paragraph(FRONTIER_READING, "note"))),
-        Section("evaluations", f"All {len(result.evaluations)} settings that were tried", tuple(_all_tables(result)), folded=True),
+        Section("evaluations", f"{count_noun(len(result.evaluations), 'setting')} tried", tuple(_all_tables(result)), folded=True),
         Section("limits", "What this does not say", (Listing((*result.about.notes, *FRONTIER_LIMITS)),)),
     ]
     return page(f"The frontier of {shown(name)}" if name else "The frontier", sections, facts=tuple(_facts(result)), answers=tuple(_answers(result)), alarm=_alarm(result), leaving=LEAVING)
@@ -102,7 +102,7 @@ def _facts(result: FrontierResult) -> Iterator[tuple[str, str]]:
     yield "Others", "people of a holdout, parted alike" if about.holdout else "the other half of each part"
     yield "Attack", f"knowing {', '.join(shown(name, 40) for name in about.keys)}, wanting {', '.join(shown(name, 40) for name in about.sensitive)}"
     yield "Limits", result.limits.words
-    yield "Search", f"{len(result.evaluations)} settings. {about.stopped}"
+    yield "Search", f"{count_noun(len(result.evaluations), 'setting')}. {about.stopped}"
     yield "Seed", shown(about.seed)
     if result.run.date:
         yield "Date", shown(result.run.date)
@@ -193,7 +193,7 @@ def front_picture(result: FrontierResult, worth: str, *, key: str) -> Markup:
         if one.candidate not in on_front:
             body.append(_spot(one, worth, across, upward, PALE, "circle", small=True))
     if above:
-        body.append(labels.at(LEFT + 6, TOP + 12, f"{len(above)} of {len(known)} settings: above this scale", fill=GREY, anchor="start"))
+        body.append(labels.at(LEFT + 6, TOP + 12, f"{len(above)} of {count_noun(len(known), 'setting')}: above this scale", fill=GREY, anchor="start"))
     spots = [(across(one.worth_of(worth).value or 0.0), upward(one.risk.estimate or 0.0)) for one in front]
     if len(spots) > 1:
         path = "".join(f"H{x:.1f}V{y:.1f}" for x, y in spots[1:])

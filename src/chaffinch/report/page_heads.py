@@ -46,7 +46,7 @@ def check_answers(result: CheckResult, rules: str, hold_back: str) -> tuple[Page
     attacked = result.all is not None
     missing = verdicts.count("not assessed") + ignored
     looked = (
-        TestedLine("Rules of thumb", "yes", f"{len(tuple(result.rules))} checks"),
+        TestedLine("Rules of thumb", "yes", count_noun(len(tuple(result.rules)), "check")),
         TestedLine("Datasets evolved from them", "yes" if attacked else "no", "attacked" if attacked else "not measured"),
         TestedLine("Together with earlier releases", "yes" if result.about.released else "no", "as named" if result.about.released else "none was named"),
         TestedLine("Every output assessed", "no" if missing else "yes", f"{missing} not assessed" if missing else "all of them"),

@@ -8,7 +8,7 @@ from html import escape
 from markupsafe import Markup
 
 from .._base.svg import GREY, blend, cut, picture, text
-from .._base.words import fixed, percent, shown, width_of
+from .._base.words import count_noun, fixed, percent, shown, width_of
 from ..utility.shapes import PairShape, Shares, TableShapes
 from .columns import hidden_words
 from .heatmap import STRENGTH
@@ -61,7 +61,7 @@ def pair_picture(key: str, pair: PairShape, threshold: int, chosen: str = "") ->
         body += _map(shares, pair, left, top, side, most, title, threshold)
     for i, label in enumerate(rows):
         body.append(text(LABELS - 5, top + (i + 0.5) * side + 4, cut(label, LABELS - 6, 11), anchor="end", size=11))
-    desc = f"{len(rows)} by {len(columns)} values; the shares are in the table below{value}. {chosen}".strip()
+    desc = f"{len(rows)} by {count_noun(len(columns), 'value')}; the shares are in the table below{value}. {chosen}".strip()
     return picture(key, WIDE, top + side * len(rows) + 18, title=f"{names}: original, synthetic", desc=desc, body=body)
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Protocol, TypeVar
 
 from .._base.masking import THRESHOLD
-from .._base.words import fixed, number, percent, shown, signed
+from .._base.words import count_noun, fixed, number, percent, shown, signed
 from ..risk.attribution.attack import Attack
 from ..risk.attribution.attacker import attacker_of
 from ..risk.attribution.exposure import ExposedPeople, Funnel
@@ -164,7 +164,7 @@ def _attackers(result: RiskResult) -> Iterator[Block]:
 
 def _folded(table: PageTable) -> Block:
     """Return a table, a long one behind a line that opens it."""
-    return table if len(table.rows) <= MOST_OPEN else Details(f"{table.caption} ({len(table.rows)} rows)", (table,))
+    return table if len(table.rows) <= MOST_OPEN else Details(f"{table.caption} ({count_noun(table.length, 'row')})", (table,))
 
 
 # The funnel, records, cross-fit, memorisation.

@@ -62,7 +62,7 @@ def ladder(key: str, sensitive: str, attacks: Sequence[Attack], *, several: bool
     if not known:
         return None
     many = len(known) > DRAWN
-    listed = sorted(known, key=worse, reverse=True)[:MOST] if several else known[:MOST]
+    listed = sorted(known, key=worse, reverse=True)[:MOST] if several or many else known
     some = listed[:DRAWN]
     of = f", the {len(some)} worst of {len(known):,} attacks" if many else ""
     caption = f"Guessing {shown(sensitive, 40)}: each attack between its references{of}"

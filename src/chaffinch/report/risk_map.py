@@ -8,7 +8,7 @@ from html import escape
 from markupsafe import Markup
 
 from .._base.svg import GREY, INK, blend, cut, ink_on, picture, text
-from .._base.words import number, shown, signed, width_of
+from .._base.words import count_noun, number, shown, signed, width_of
 from ..risk.attribution.attack import Attack
 from ..risk.attribution.attacker import attacker_of
 from ..risk.attribution.verdict import keys_words
@@ -105,7 +105,7 @@ def _map(
     bottom = head + len(some) * pitch
     body += [ring, *_scale(8.0, bottom + 12, reach)]
     over = max(x + width_of(label, 11) * 0.62 for x, label in zip(xs, labels, strict=True))
-    desc = f"{len(some)} sets of keys by {len(measures)} attacks; largest {signed(_shade(top, by_excess))} for {shown(top.title, 80)} knowing {keys_words(top.keys)}."
+    desc = f"{count_noun(len(some), 'set')} of keys by {count_noun(len(measures), 'attack')}; largest {signed(_shade(top, by_excess))} for {shown(top.title, 80)} knowing {keys_words(top.keys)}."
     return picture(
         key,
         max(start + len(measures) * wide + 8, over + 16, 320),

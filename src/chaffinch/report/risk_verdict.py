@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from .._base.words import NONE, fixed, number, shown, signed
+from .._base.words import NONE, count_noun, fixed, number, shown, signed
 from ..risk.attribution.result import RiskResult
 from ..risk.attribution.verdict import TOGETHER, RiskVerdictRow, keys_words
 from ..risk.memorisation import MEMORISATION_TESTS
@@ -40,8 +40,8 @@ def risk_verdict_section(rows: Sequence[RiskVerdictRow], result: RiskResult | No
     single = sum(not row.together for row in rows)
     many = f"{single} attack{'s' * (single != 1)}" if single else "All together"
     blocks.append(Details(f"{many}, with all numbers", (table,)))
-    if len(rows) > MOST_ROWS:
-        blocks.append(Paragraph(f"The first {MOST_ROWS} of {len(rows)} rows; all are in the JSON.", "note"))
+    if (every := len(_drawn(rows, alone=alone))) > table.length:
+        blocks.append(Paragraph(f"The first {table.length} of {every:,} rows; all are in the JSON.", "note"))
     return Section("risk-verdict", "What it gives away, attack by attack", tuple(blocks))
 
 
@@ -55,7 +55,7 @@ def _lead(rows: Sequence[RiskVerdictRow], crossed: RiskVerdictRow | None) -> str
     for row in single:
         tally[row.word] = tally.get(row.word, 0) + 1
     counts = ", ".join(f"{count} × {shown(word, 40)}" for word, count in tally.items())
-    out = f"Attribute disclosure by {len(single)} attacks: {counts}." if single else ""
+    out = f"Attribute disclosure by {count_noun(len(single), 'attack')}: {counts}." if single else ""
     out += _tests(rows)
     for row in rows:
         if row.together:
@@ -68,11 +68,15 @@ def _tests(rows: Sequence[RiskVerdictRow]) -> str:
     return f" Memorisation tests with an excess: {tests}." if tests else ""
 
 
+def _drawn(rows: Sequence[RiskVerdictRow], *, alone: bool) -> list[RiskVerdictRow]:
+    """Return the rows of the table, those of all attacks together first; without a holdout the family has nothing to say."""
+    together = [row for row in rows if row.together and not (alone and row.id == "family")]
+    return [*together, *(row for row in rows if not row.together)]
+
+
 def _rows(rows: Sequence[RiskVerdictRow], used: dict[str, str], *, alone: bool) -> Iterator[Row]:
     group = None
-    together = [row for row in rows if row.together and not (alone and row.id == "family")]
-    single = [row for row in rows if not row.together]
-    for row in [*together, *single[: MOST_ROWS - len(together)]]:
+    for row in _drawn(rows, alone=alone)[:MOST_ROWS]:
         of_row = (
             TOGETHER if row.together
             else "Memorisation tests" if row.id in MEMORISATION_TESTS

@@ -9,6 +9,8 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
+from .._base.words import count_noun
+
 __all__ = ["Block", "Cell", "Details", "Figure", "Grid", "Heading", "Listing", "PageAnswer", "PageTable", "Paragraph", "Row", "Section"]
 
 
@@ -73,10 +75,15 @@ class PageTable:
     short: frozenset[int] = frozenset()
     cards: bool = False
 
+    @property
+    def length(self) -> int:
+        """How many rows there are; headings are none."""
+        return sum(not isinstance(row, Heading) for row in self.rows)
+
     def __post_init__(self) -> None:
         for row in self.rows:
             if not isinstance(row, Heading) and len(row) != len(self.head):
-                raise ValueError(f"Table '{self.caption}' has {len(self.head)} columns. Got a row of {len(row)}.")
+                raise ValueError(f"Table '{self.caption}' has {count_noun(len(self.head), 'column')}. Got a row of {len(row)}.")
 
 
 @dataclass(frozen=True)

@@ -42,7 +42,7 @@ def joint_blocks(result: RiskResult) -> Iterator[Block]:
 def _how(joint: Together) -> str:
     names = [shown(name, 40) for name in joint.names[:MOST_ALONE]]
     which = f" Releases, in this order: {', '.join(names)}{' and others' if len(joint.names) > MOST_ALONE else ''}." if names else ""
-    model = "" if joint.model_rows is None else f" From the model {count_noun(joint.model_rows, 'row was', 'rows were')} drawn, which stand last among those alone."
+    model = "" if joint.model_rows is None else f" The last of those alone is the model, as {count_noun(joint.model_rows, 'row')} drawn from it."
     return f"The rows of all releases were attacked as one table, by attacks that do not learn and by all memorisation tests.{which}{model}"
 
 

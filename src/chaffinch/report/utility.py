@@ -67,7 +67,7 @@ def verdict_section(rows: Sequence[VerdictRow]) -> Section:
     tally = {word: sum(row.word == word for row in rows) for word in (*WORDS, NOT_APPLICABLE)}
     counts = ", ".join(f"{count} {word}" for word, count in tally.items() if count)
     blocks: list[Block] = [
-        Paragraph(f"Nearness to the original by {len(rows)} measures: {counts}.", "lead"),
+        Paragraph(f"Nearness to the original by {count_noun(len(rows), 'measure')}: {counts}.", "lead"),
         PageTable(
             f"Each number beside that of {_references(list(used))}", head, tuple(_verdict_rows(rows, list(used))), frozenset(range(1, last)),
             frozenset({0, last}), cards=True,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from .._base.words import percent
 from ..risk.attribution.verdict import ALPHA
 from ..utility.verdict import SHARES, rules
 from .sections import Block, Cell, Details, Heading, Listing, PageTable, Row, Section
@@ -9,11 +10,11 @@ from .sentences import RISK_RULES
 
 __all__ = ["words_section"]
 
-FOUND = f"the p-value of “people in the data and others are alike”, adjusted for all attacks together, is at most {ALPHA:.0%}, or the lower bound of the excess, which holds for all attacks at once, is above 0"
+FOUND = f"the p-value of “people in the data and others are alike”, adjusted for all attacks together, is at most {percent(ALPHA)}, or the lower bound of the excess, which holds for all attacks at once, is above 0"
 UTILITY = {
-    "close": f"goes {SHARES[0]:.0%} or more of the way from independent columns to the best that can be had",
-    "fair": f"goes {SHARES[1]:.0%} or more of it",
-    "weak": f"goes {SHARES[2]:.0%} or more of it",
+    "close": f"goes {percent(SHARES[0])} or more of the way from independent columns to the best that can be had",
+    "fair": f"goes {percent(SHARES[1])} or more of it",
+    "weak": f"goes {percent(SHARES[2])} or more of it",
     "lost": "goes less of it, or is no better than independent columns",
     "not applicable": "has no value here; its sentence says why",
 }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from .._base.words import fixed, number, shown
+from .._base.words import count_noun, fixed, is_number, shown
 from ..synth.account import ModelAccount, SynthesisAccount
 from ..utility.association import Association
 from ..utility.impossible import ImpossiblePairs
@@ -75,7 +75,7 @@ def _chosen(choices: Choices) -> Iterator[Block]:
     if sentences:
         yield Paragraph("What was chosen", "strong")
         yield Listing(tuple(sentences))
-    known = [cut for cut in choices.cuts if isinstance(cut.get("information"), int | float)]
+    known = [cut for cut in choices.cuts if is_number(cut.get("information"))]
     if known:
         worst = sorted(known, key=lambda cut: -cut["information"])[:MOST_CUTS]
         rows: tuple[Row, ...] = tuple(
@@ -173,4 +173,4 @@ def _pairs_mended(some: Sequence[Sequence[str]], choices: Choices, *, rules: boo
     if widest is not None:
         parts.append(f"leave {shown(widest, 32)} out if it is not needed")
     words = ", or ".join(parts)
-    return f"{words[:1].upper()}{words[1:]}." if words else f"Another method, or fewer columns; {number(len(model.nodes))} were learnt."
+    return f"{words[:1].upper()}{words[1:]}." if words else f"Another method, or fewer columns. The model has {count_noun(len(model.nodes), 'column')}."

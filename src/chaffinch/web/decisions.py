@@ -16,6 +16,7 @@ from typing import Any, Literal, get_args
 from .. import __version__
 from .._base.errors import FileError, InputError, unknown_name
 from .._base.safe_files import filling, write_text
+from .jobs import number_of
 from .project import read_json
 
 __all__ = ["RECORD", "WITHDRAWN", "Checker", "DecisionRecord", "approve", "other_name", "put_down", "read_records", "record_in", "withdraw"]
@@ -114,8 +115,8 @@ def record_in(path: Path) -> DecisionRecord | None:
         return None
     checkers = tuple(Checker(str(one.get("name", "")), str(one.get("time", ""))) for one in held.get("checkers", ()))
     return DecisionRecord(
-        number=int(path.name), run=int(held.get("run", 0)), word=str(held.get("decision", "")), reason=str(held.get("reason", "")), checkers=checkers,
-        waiting=bool(held.get("waiting_for_a_second_checker")), withdrawn_by=int((held.get("withdrawn") or {}).get("by_decision", 0)),
+        number=int(path.name), run=int(number_of(held.get("run"))), word=str(held.get("decision", "")), reason=str(held.get("reason", "")), checkers=checkers,
+        waiting=bool(held.get("waiting_for_a_second_checker")), withdrawn_by=int(number_of((held.get("withdrawn") or {}).get("by_decision"))),
     )  # fmt: skip
 
 

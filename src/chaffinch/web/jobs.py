@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from .._base.errors import InputError
+from .._base.words import is_number
 from .project import read_json, write_json
 
 __all__ = ["Job", "Queue", "State", "number_of"]
@@ -73,7 +74,12 @@ class Job:
     @property
     def progress(self) -> dict[str, Any]:
         """What is being done, the share done, seconds so far and left."""
-        return read_json(self.folder / "progress.json") or {"doing": "starting", "share": -1, "seconds": 0, "left": None}
+        told = read_json(self.folder / "progress.json") or {"doing": "starting"}
+        left = number_of(told.get("left"), -1)
+        return {
+            "doing": str(told.get("doing", "")), "share": min(number_of(told.get("share"), -1), 1), "seconds": max(number_of(told.get("seconds")), 0),
+            "left": left if left >= 0 else None,
+        }  # fmt: skip
 
     @property
     def said(self) -> str:
@@ -150,7 +156,7 @@ def _began(pid: int) -> float | None:
 
 def number_of(value: object, otherwise: float = 0.0) -> float:
     """Return a number out of a file of a project; something else where it is none: the file may be a stranger's."""
-    return value if isinstance(value, int | float) and not isinstance(value, bool) else otherwise
+    return value if isinstance(value, int | float) and is_number(value) else otherwise
 
 
 class Queue:

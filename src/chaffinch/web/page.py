@@ -13,6 +13,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from .._base.errors import InputError
+from .._base.words import count_noun
 from .commands import Roles, shown_command
 from .guard import LIVE_POLICY, Keys
 from .jobs import Queue
@@ -141,4 +142,6 @@ class Page:
         from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 
         loader = ChoiceLoader([PackageLoader("chaffinch.web", "templates"), PackageLoader("chaffinch.report", "templates")])
-        return Environment(loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
+        every = Environment(loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
+        every.filters["count_noun"] = count_noun
+        return every

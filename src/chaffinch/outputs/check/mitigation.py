@@ -9,6 +9,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from ..._base.plain import Number, finite
+from ..._base.words import count_noun
 from ..rules.findings import Status
 
 __all__ = ["AssessedPlan", "Loss", "MitigationOption", "MitigationPlan", "MitigationStep"]
@@ -39,11 +40,11 @@ class Loss:
             return "everything"
         parts = []
         if self.withheld:
-            parts.append(f"{self.withheld} of {self.numbers_before} numbers withheld")
+            parts.append(f"{self.withheld} of {count_noun(self.numbers_before, 'number')} withheld")
         if (fewer := self.numbers_before - self.numbers_after) > 0:
-            parts.append(f"{self.numbers_after} numbers instead of {self.numbers_before}")
+            parts.append(f"{count_noun(self.numbers_after, 'number')} instead of {self.numbers_before}")
         elif fewer < 0:
-            parts.append(f"{self.numbers_after} numbers instead of {self.numbers_before}, coarser ones")
+            parts.append(f"{count_noun(self.numbers_after, 'number')} instead of {self.numbers_before}, coarser ones")
         if self.records_covered is not None and self.withheld:
             parts.append(f"at least {self.records_covered:.0%} of records covered")
         if self.largest_error:

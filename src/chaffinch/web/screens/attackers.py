@@ -70,7 +70,7 @@ def number_in(form: SentForm, name: str, what: str, *, low: float, high: float =
         value = float(word.replace(",", "."))
     except ValueError:
         raise InputError(f"{what} must be a number. Got '{word}'.") from None
-    if not (low < value <= high if above else low <= value <= high):
+    if math.isinf(value) or not (low < value <= high if above else low <= value <= high):
         rest = "" if math.isinf(high) else f" and at most {high:g}"
         raise InputError(f"{what} must be {'above' if above else 'at least'} {low:g}{rest}. Got {word}.")
     return value

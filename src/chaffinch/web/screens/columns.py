@@ -12,6 +12,7 @@ from starlette.responses import HTMLResponse, Response
 from ..._base.errors import ChaffinchError, InputError, unknown_name
 from ..._base.safe_files import write_text
 from ..._base.svg import GREY, SERIES, picture
+from ..._base.words import count_noun
 from ...table.schema import KINDS, ROLES, Column, Schema
 from ...table.schema_file import schema_from_toml
 from ...table.suggest import suggested_role
@@ -116,7 +117,7 @@ def _bars(key: str, name: str, cells: list[int | str]) -> Markup:
         box = f'x="{i * wide + 0.5:.1f}" y="{TALL - high - 1:.1f}" width="{max(wide - 1, 1):.1f}" height="{high:.1f}"'
         body.append(f'<rect {box} fill="none" stroke="{GREY}" stroke-dasharray="2 2"/>' if count is None else f'<rect {box} fill="{SERIES[0][0]}"/>')
     body.append(f'<path d="M0 {TALL - 0.5}H{WIDE}" stroke="{GREY}"/>')
-    return picture(key, WIDE, TALL, title=f"{name}: how records spread", desc=f"{len(cells)} bars, rounded; few records are not told apart", body=body)
+    return picture(key, WIDE, TALL, title=f"{name}: how records spread", desc=f"{count_noun(len(cells), 'bar')}. Counts are rounded, and small ones hidden.", body=body)
 
 
 def save(page: Page, request: Request) -> Response:

@@ -9,6 +9,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from ..._base.errors import ChaffinchError, InputError
+from ..._base.words import count_noun
 from ..commands import check_words
 from ..decisions import RECORD, Checker, put_down
 from ..jobs import Job
@@ -93,6 +94,6 @@ def _write_back(source: Path, folder: Path, decided: list[dict[str, str]], check
     said = {one["output"]: f"{one['decision']} by {checker.name}, {checker.time}" + (f": {one['reason']}" if one["reason"] else "") for one in decided}
     write_back(
         source, folder / "acro", report=folder / RECORD, assessed={uid: words for uid, words in said.items() if uid in known},
-        summary=f"{sum(one['decision'] == 'approved' for one in decided)} of {len(decided)} outputs were approved.",
+        summary=f"Approved: {sum(one['decision'] == 'approved' for one in decided)} of {count_noun(len(decided), 'output')}.",
         failed=any(one["decision"] == "rejected" for one in decided),
     )  # fmt: skip

@@ -70,7 +70,7 @@ def balance(page: Page) -> tuple[str, ...]:
     project = open_project(ledger)
     spent = project.totals.epsilon if project.releases else 0.0
     limit = "It has no limit." if project.epsilon is None else f"Its limit is epsilon {project.epsilon:g}."
-    return (f"The ledger of '{project.data}' has {count_noun(len(project.releases), 'release, which adds up', 'releases, which add up')} to epsilon {spent:.4g}.", limit)
+    return (f"The ledger of '{project.data}' has {count_noun(len(project.releases), 'release, which adds up', 'releases, which add up')} to epsilon {spent:.6g}.", limit)
 
 
 def save(page: Page, request: Request) -> Response:

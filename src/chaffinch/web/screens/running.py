@@ -13,7 +13,7 @@ from ..._base.errors import ChaffinchError, InputError
 from ..._base.held_folders import remove_left_behind
 from ..._base.words import count_noun
 from ..commands import check_words, release_words
-from ..jobs import Job, number_of
+from ..jobs import Job
 from ..page import Page, form_of, go
 from ..project import ProjectChoices, ProjectFolder, read_json
 from ..roles import roles_of
@@ -57,6 +57,11 @@ class RunRow:
     asked: bool
     kind: str
 
+    @property
+    def noun(self) -> str:
+        """What it is called: outputs of others are checked, tables are made by runs."""
+        return "check" if self.kind == "check" else "run"
+
 
 def rows_of(page: Page) -> list[RunRow]:
     """Return all runs, the newest first."""
@@ -66,11 +71,11 @@ def rows_of(page: Page) -> list[RunRow]:
 def _row(page: Page, job: Job) -> RunRow:
     asked = page.queue.is_asked(job)  # before its state: once it is not asked for any more, it has begun
     state, progress = job.state, job.progress
-    left = progress.get("left")
+    left = progress["left"]
     said = job.said.strip().removeprefix("Error: ") if state in ("failed", "lost") else ""
     return RunRow(
-        job.number, state, state_words(job), str(progress.get("doing", "")), number_of(progress.get("share"), -1),
-        f"about {left:.0f} s left of this" if isinstance(left, int | float) else f"{number_of(progress.get('seconds')):.0f} s so far", said[-2000:],
+        job.number, state, state_words(job), progress["doing"], progress["share"],
+        f"{progress['seconds']:.0f} s so far" if left is None else f"about {left:.0f} s left of this", said[-2000:],
         asked, job.kind,
     )  # fmt: skip
 
