@@ -31,6 +31,7 @@ from typer.testing import CliRunner
 
 from chaffinch import trees
 from chaffinch._base.errors import ChaffinchError
+from chaffinch.cli import on_spark
 from chaffinch.cli.app import app
 from chaffinch.cli.attack import _check_limit, _show_limit
 from chaffinch.cli.attack import _print as attack_lines
@@ -690,12 +691,33 @@ def _decided(folder: Path, run: float) -> str:
     return _screen(folder, "decide.html.j2", job=None, records=read_records(record.parents[1]), done=[], checks=[], folder=folder)
 
 
+def _drawn_on_spark(rows: int) -> str:
+    """What is said of rows that a cluster wrote, of a synthesis and of a model."""
+    made = SimpleNamespace(account=SimpleNamespace(notes=()), places=("there",), rows=rows, model=None)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("chaffinch.workflows.on_spark.synthesise_on_spark", lambda *given, **named: made)
+        patch.setattr("chaffinch.workflows.on_spark.sample_on_spark", lambda *given, **named: rows)
+        patch.setattr(on_spark, "show_promise", lambda model: None)
+        settings: Any = SimpleNamespace(private=False)
+        first = _printed(on_spark.synth_on_spark, settings, "in", "there", model=None, cache=None, seed=1, json=None, quiet=False)
+        return first + _printed(on_spark.sample_on_spark, Path("m"), "here", rows=rows, given={}, seed=1, json=None, quiet=False)
+
+
+def _sampled(folder: Path, rows: int) -> str:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("chaffinch.workflows.sample.sample_to_file", lambda *given, **named: SimpleNamespace(rows=rows))
+        return _commanded(folder, "sample", "one.csv", "-o", "new.csv")
+
+
 SAID_IN: tuple[tuple[str, str, Callable[[Path], str]], ...] = (
     ("Wrote {}: {}. It lists levels of the data: confidential.", ": 2 columns. It lists levels of the data: confidential.", lambda at: _commanded(at, "schema", "two.parquet", "-o", "out.toml")),
     ("Wrote {}: {} to fill in. No row was read.", ": 1 column to fill in. No row was read.", lambda at: _commanded(at, "schema", "one.csv", "--blank", "-o", "out.toml")),
     ("{}, {}, {} of columns. The data were not opened; nothing has been spent.", "1 row, 1 column, 0 pairs of columns. The data were not opened; nothing has been spent.", lambda at: _commanded(at, "plan", "--schema", "one.toml", "--epsilon", "1")),
     ("How {} would split epsilon {}{}; {}:", "would split epsilon 1e-06; add or remove", lambda at: _commanded(at, "plan", "--schema", "one.toml", "--epsilon", "0.000001")),
     ("Budget: epsilon {}", "Budget: epsilon 1e-06", lambda at: _commanded(at, "synth", "one.csv", "-o", "out.csv", "--schema", "one.toml", "--epsilon", "0.000001", "--dry-run")),
+    ("Wrote {}: {}.", "Wrote there: 1 row. Wrote here: 1 row.", lambda at: _drawn_on_spark(1)),
+    ("Wrote {}: {}.", "Wrote there: 0 rows. Wrote here: 0 rows.", lambda at: _drawn_on_spark(0)),
+    ("Wrote {}: {}.", "new.csv: 1 row.", lambda at: _sampled(at, 1)),
     ("A decision has a reason: write one, in at most {} characters.", "A decision has a reason: write one, in at most 8,000 characters.", lambda at: _error_of(lambda: _check_reason("x" * 8001))),
     ("A decision has a reason: write one, in at most {} characters.", "A decision has a reason: write one, in at most 8,000 characters.", lambda at: _error_of(lambda: _check_reason(" "))),
     ("The form is not UTF-8, or has more than {} fields.", "The form is not UTF-8, or has more than 20,000 fields.", lambda at: _refused(b"a=1&" * 20_000 + b"a=1")),
