@@ -9,7 +9,7 @@ import numpy as np
 from chaffinch.outputs.document import output_of
 from chaffinch.outputs.fields import Field, Fields
 from chaffinch.outputs.rules.atoms import atoms_of
-from chaffinch.outputs.rules.ranges import RangeSystem, range_system, ranges
+from chaffinch.outputs.rules.ranges import RangeSystem, WorkBudget, _Table, range_system, ranges
 from chaffinch.outputs.rules.tallying import tallies_of
 
 FIELDS = Fields((Field("A", ("p", "q")), Field("B", ("x", "y")), Field("C", (0, 1, 2))))
@@ -53,3 +53,28 @@ def test_without_work_what_propagation_leaves_is_not_assessed():
 def test_cells_that_are_not_asked_for_cost_nothing():
     system, table = system_of(COUNTS, WITHHELD, {"by": ["A"]}, {"by": ["B"]})
     assert ranges(system, table.counts, of=np.zeros(4, dtype=bool), work=0).assessed.all()
+
+
+def test_tables_near_the_true_one_have_each_count_of_the_range_and_no_other():
+    """The range of p and x is 1 to 11 (as above), and 6 are there."""
+    system, shown = system_of(COUNTS, WITHHELD, {"by": ["A", "C"]}, {"by": ["B", "C"]})
+    assert int(shown.counts[0]) == 6
+    for by in range(-8, 9):
+        table = _Table(system, 4, 10**6)
+        whole = table.near(0, by, np.random.default_rng(0))
+        assert (whole is not None) == (1 <= 6 + by <= 11)
+        if whole is not None:
+            every = table.fixed.copy()
+            every[table.free] = whole
+            sums = system.matrix @ every
+            assert ((sums >= system.lo) & (sums <= system.hi) & (every.min() >= 0)).all()
+            assert int((table.sums @ every)[0]) == 6 + by
+        assert table.left < 10**6
+
+
+def test_tables_share_a_budget_of_work():
+    system, table = system_of(COUNTS, WITHHELD, {"by": ["A"]}, {"by": ["B"]})
+    budget = WorkBudget(10_000)
+    assert ranges(system, table.counts, of=table.withheld, enough=1, budget=budget).assessed.all()
+    assert 0 <= budget.left < 10_000
+    assert not ranges(system, table.counts, of=table.withheld, enough=1, budget=WorkBudget(0)).assessed.any()

@@ -17,6 +17,7 @@ from .findings import Finding, RuleReport, finding
 from .linear import LinearSystem
 from .magnitudes import derived_dominance
 from .policy import Policy
+from .ranges import WorkBudget
 from .suppression import AllOutputs, suppression
 from .tallies import COUNT, OutputTally
 from .tallying import MissingLevels, Tallier, tallies_of
@@ -109,7 +110,7 @@ def _report(
     every = [one for some in (*tallies.values(), *before.values()) for one in some]
     # Of outputs none of which withholds a count nothing is asked that they say together.
     some_withheld = any(_withheld(some) for some in (*tallies.values(), *before.values()))
-    together = AllOutputs(LinearSystem(every), Witnesses(every, missing.coded(codes))) if some_withheld else None
+    together = AllOutputs(LinearSystem(every), Witnesses(every, missing.coded(codes)), WorkBudget()) if some_withheld else None
     for output in outputs:
         findings += own[output.name]
         counted, rules = tallies.get(output.name, ()), policy.of(output.kind)

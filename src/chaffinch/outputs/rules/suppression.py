@@ -1,9 +1,10 @@
 """Withheld cells that follow from what is shown: totals, margins and other outputs, new and released, all in one system.
 
 The counts of the finest cells that the table and all outputs tied to it tell apart are unknowns (`atoms.py`); each number that is shown is a sum of them, and what its
-sign says of a withheld cell ("<10": 1 to 9) bounds another. Linear algebra alone says of most cells that are given away that they are (`linear.py`), other records that
-fit say of most others that they are not (`witnesses.py`). What is left to the rest is their range in whole people (`ranges.py`; the audit of sdcTable and
-tau-Argus, over all outputs), up to a limit of work; cells whose range is not worked out by then are not assessed, and that is said.
+sign says of a withheld cell ("<10": 1 to 9) bounds another. Linear algebra alone says of most cells that are given away that they are (`linear.py`), other tables near
+the true one (`ranges.py`) and other records that fit (`witnesses.py`) say of most others that they are not. What is left to the rest is their range in whole people
+(`ranges.py`; the audit of sdcTable and tau-Argus, over all outputs), up to a limit of work that all tables share; cells whose range is not worked out by then are not
+assessed, and that is said.
 """
 
 from __future__ import annotations
@@ -18,24 +19,27 @@ from .atoms import atoms_of, combinations_of, components, merged, used_columns
 from .findings import Finding, cells_in_words, some
 from .linear import LinearSystem
 from .policy import Policy
-from .ranges import CellRanges, range_system, ranges
+from .ranges import CellRanges, WorkBudget, range_system, ranges
 from .tallies import COUNT, Mask, OutputTally
 from .witnesses import Guide, Witnesses
 
 __all__ = ["AllOutputs", "bounds", "suppression"]
 
 RULE = "suppression undone"
+FEW_ATOMS = 10_000
+"""Unknowns up to which programmes are asked before walks."""
 
 
 class AllOutputs(NamedTuple):
-    """What all outputs of a check say together, new and released: as one linear system, and other records that fit it."""
+    """What all outputs of a check say together, new and released: as one linear system, and other records that fit it; and the work left to ranges of cells."""
 
     linear: LinearSystem
     witnesses: Witnesses
+    budget: WorkBudget
 
 
 def bounds(
-    table: OutputTally, others: Iterable[OutputTally], *, of: Mask | None = None, enough: float = np.inf
+    table: OutputTally, others: Iterable[OutputTally], *, of: Mask | None = None, enough: float = np.inf, budget: WorkBudget | None = None
 ) -> CellRanges:
     """Return the least and the largest count that each cell of a table can have, given what others show.
 
@@ -58,7 +62,7 @@ def bounds(
     """
     of = table.withheld if of is None else of
     tied, all_in = _tied(table, others)
-    limits = ranges(range_system(tied, atoms_of(tied, table.sizes)), table.counts, of=of, enough=enough)
+    limits = ranges(range_system(tied, atoms_of(tied, table.sizes)), table.counts, of=of, enough=enough, budget=budget)
     # Outputs that were left out may narrow what is open.
     return limits if all_in else limits._replace(assessed=limits.assessed & ~of)
 
@@ -84,6 +88,12 @@ def _tied(table: OutputTally, others: Iterable[OutputTally]) -> tuple[list[Outpu
     return kept, False
 
 
+def _has_few_atoms(table: OutputTally, others: Sequence[OutputTally]) -> bool:
+    """Whether all that hangs together with a table is few unknowns."""
+    tied, all_in = _tied(table, others)
+    return all_in and combinations_of(tied, table.sizes) <= FEW_ATOMS
+
+
 def suppression(
     table: OutputTally,
     own: Sequence[OutputTally],
@@ -107,17 +117,21 @@ def suppression(
     ranked = linear.narrow(table, [*own, *others], secret, least, by_rank=True)
     follows = ranked | linear.narrow(table, [*own, *others], secret & ~ranked, least)
     # What all together leave open is left open by any of them.
-    open_still = secret
-    if together is not None:
-        all_others = [*own, *others]
+    open_still, all_others, first = secret, [*own, *others], None
+    budget = WorkBudget() if together is None else together.budget
+    if together is not None and (asked := secret & ~follows).any():
+        # Programmes prove a cell safe in a tenth of a second while atoms are few, and walks that are in vain take seconds; of many atoms it is the other way round.
+        if _has_few_atoms(table, all_others):
+            first = _undone(table, all_others, asked, policy, linear, budget)
         guide = Guide(*linear.ends(table, all_others), lambda cell, wanted: linear.towards(table, all_others, cell, wanted))
-        open_still = secret & ~together.witnesses.safe(table, secret & ~follows, least, guide)
-    alone, unseen = _undone(table, own, open_still, policy, linear)
+        safe = together.witnesses.safe(table, asked if first is None else first[1], least, guide)
+        open_still = secret & ~(safe if first is None else safe | asked & ~first[0] & ~first[1])
+    alone, unseen = _undone(table, own, open_still, policy, linear, budget)
     findings = [_finding(table, alone, of, [])] if judged else []
     rest = np.zeros_like(alone)
     if others:
-        rest = follows & ~alone
-        more, unseen = _undone(table, [*own, *others], open_still & ~alone & ~follows, policy, linear)
+        rest, left = follows & ~alone, open_still & ~alone & ~follows
+        more, unseen = _undone(table, all_others, left, policy, linear, budget) if first is None else (first[0] & left, first[1] & left)
         rest |= more
     undone = (alone if judged else np.zeros_like(alone)) | rest
 
@@ -128,7 +142,7 @@ def suppression(
         return linear.narrow(table, [*own, *some], cells, least)
 
     def by_ranges(some: Sequence[OutputTally], cells: Mask) -> Mask:
-        return _undone(table, [*own, *some], cells, policy, linear)[0]
+        return _undone(table, [*own, *some], cells, policy, linear, budget)[0]
 
     # What proved that cells follow from all others says also from which, the quickest way first.
     for cells, given_away_by in ((rest & ranked, by_rank), (rest & follows & ~ranked, by_ends), (rest & ~follows, by_ranges)):
@@ -194,14 +208,14 @@ def _fewest(names: Sequence[str], enough: Callable[[Sequence[str]], bool]) -> li
 
 
 def _undone(
-    table: OutputTally, shown: Sequence[OutputTally], secret: Mask, policy: Policy, linear: LinearSystem
+    table: OutputTally, shown: Sequence[OutputTally], secret: Mask, policy: Policy, linear: LinearSystem, budget: WorkBudget | None = None
 ) -> tuple[Mask, Mask]:
     """Which secret cells can be worked out, and which were not looked at before the limit of work."""
     undone = linear.narrow(table, shown, secret, policy.protection)
     rest = secret & ~undone
     if not rest.any():
         return undone, rest
-    limits = bounds(table, shown, of=rest, enough=policy.protection)
+    limits = bounds(table, shown, of=rest, enough=policy.protection, budget=budget)
     # What the sign itself says ("<3": 1 or 2) is the environment's choice; only what is lost beyond it counts.
     undone = undone | rest & (limits.hi - limits.lo < np.minimum(policy.protection, table.hi - table.lo))
     return undone, rest & ~undone & ~limits.assessed
