@@ -176,10 +176,11 @@ KINDS: dict[str, tuple[Callable[[], Plain], Told]] = {
 
 
 def _printed(show: Callable[..., Any], *given: Any, **named: Any) -> str:
-    """Return what a command prints of a result, on both streams."""
-    with redirect_stdout(io.StringIO()) as out, redirect_stderr(out):
+    """Return what a command prints of a result, on both streams, each line a paragraph: on a screen so wide that only tables have several."""
+    with pytest.MonkeyPatch.context() as patch, redirect_stdout(io.StringIO()) as out, redirect_stderr(out):
+        patch.setenv("COLUMNS", "2000")
         show(*given, **named)
-    return escape(out.getvalue())
+    return "".join(f"<p>{escape(line)}</p>" for line in out.getvalue().splitlines())
 
 
 def _promised() -> list[str]:
