@@ -57,6 +57,9 @@ from chaffinch.privacy.budget import Budget
 from chaffinch.privacy.project import Project, create_project, open_project
 from chaffinch.privacy.relation import Unit
 from chaffinch.privacy.totals import Release
+from chaffinch.report.about import EQUAL_ROWS
+from chaffinch.report.about import _facts as synthesis_facts
+from chaffinch.report.answers import _tally as verdict_tally
 from chaffinch.report.audit import audit_page
 from chaffinch.report.candidate import CandidateSettings
 from chaffinch.report.check import check_page, hold_back_sentence
@@ -65,6 +68,7 @@ from chaffinch.report.columns import column_picture, columns_figure
 from chaffinch.report.compare import _told as summary_words
 from chaffinch.report.compare import compare_all
 from chaffinch.report.curves import success_figure
+from chaffinch.report.evolve import _difference as evolve_difference
 from chaffinch.report.evolve import evolve_page
 from chaffinch.report.frontier import front_picture, frontier_page
 from chaffinch.report.frontier_result import FrontierResult
@@ -80,6 +84,7 @@ from chaffinch.report.risk import _left_out
 from chaffinch.report.risk_figures import ladder
 from chaffinch.report.risk_verdict import risk_verdict_section
 from chaffinch.report.sections import Cell, Figure, Heading, PageTable, Section
+from chaffinch.report.several import _good as several_good
 from chaffinch.report.singling_out import singling_out_page
 from chaffinch.report.together import _how as together_words
 from chaffinch.report.trees import tree_page
@@ -100,6 +105,7 @@ from chaffinch.table import Column, Schema
 from chaffinch.utility.result import TableSummary
 from chaffinch.utility.settings import UtilitySettings
 from chaffinch.utility.shapes import ColumnShape, PairShape, TableShapes
+from chaffinch.utility.verdict import VerdictRow
 from chaffinch.web import guard
 from chaffinch.web.decisions import Checker, _check_reason, put_down, read_records
 from chaffinch.web.guard import Keys
@@ -456,7 +462,26 @@ def _attacked(**more: Any) -> str:
     return _printed(attack_lines, ("a",), (("b",),), replace(membership(), **more))
 
 
+def _nearest(*kept: float) -> str:
+    """Return which of some reports the box of a comparison calls nearest, by the share of the way that each goes."""
+    rows = [VerdictRow(id="tvd_2", measure="m", value=1 - way, marginals=1.0, best=0.0, kept=way) for way in kept]
+    return several_good(cast(Any, [SimpleNamespace(rows=[row]) for row in rows]), ["A", "B", "C"][: len(rows)]).sentence
+
+
+def _equal_rows(share: Any) -> str:
+    model = SimpleNamespace(method="m", search="", score="", parents=None, nodes=(), edges=(), sensitive=(), kept=())
+    return dict(synthesis_facts(cast(Any, SimpleNamespace(model=model, seed=None, rows_equal_to_an_original=share))))[EQUAL_ROWS].replace("\xa0", " ")
+
+
 SAID: tuple[tuple[str, str, Callable[[], str]], ...] = (
+    ("{} {} nearest", "A comes nearest", lambda: _nearest(1.0, 0.0)),
+    ("{} {} nearest", "A and B come nearest", lambda: _nearest(1.0, 1.0, 0.0)),
+    ("fewer than {} %", "fewer than 100 %", lambda: _equal_rows("<1")),
+    ("fewer than {} %", "fewer than 1e-07 %", lambda: _equal_rows("<1e-9")),
+    ("By {} measure{}: {}", "By 0 measures: no scale for a word", lambda: verdict_tally([])),
+    ("By {} measure{}: {}", "By 1 measure: 1 close", lambda: verdict_tally([VerdictRow(word="close")])),
+    ("under {}", "under 0.1", lambda: evolve_difference(1e-300, 0)),
+    ("a membership AUC of at most {}", "a membership AUC of at most 0.5", lambda: Limits(max_auc=0.5).words),
     ("smoothing {}", "trees, at most 0 parents, smoothing 0", lambda: CandidateSettings(parents=0, smoothing=0.0).words),
     ("at most {}", "trees, at most 0 parents", lambda: CandidateSettings(parents=0).words),
     ("smoothing {}", "at most 1 parent, smoothing 1e-09", lambda: CandidateSettings(parents=1, smoothing=1e-9).words),
