@@ -283,7 +283,7 @@ def _by_difference(sums: _Sums, new: Mapping[str, object], policy: Policy) -> It
 
 
 def _room_needed(values: Floats, labels: Ints, size: int, policy: Policy) -> Floats:
-    """How far above its sum the largest possible sum of each group must lie; 0 where no rule asks for room, all of the sum where a value is below 0."""
+    """How far above its sum the largest possible sum of each group must lie; 0 where no rule asks for room."""
     needed = np.zeros(size)
     for group in range(size):
         mine = np.sort(values[labels == group])[::-1]
